@@ -243,6 +243,15 @@ class Module:
             run_entry(library, entry, given, False)
         return Profile(library.report())
 
+    def __copy__(self):
+        return self  # as functions are
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("a module cannot be pickled: compile the program in each process, which takes it from the cache")
+
     def __repr__(self):
         return f"<{self._path}: {', '.join(self._library.entries)}>"
 

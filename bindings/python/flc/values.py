@@ -36,6 +36,16 @@ class Value:
             self._library.discard(self._pointer)
             self._pointer = None
 
+    def __copy__(self):
+        """A value of its own: two that share a pointer would both free it."""
+        return to_library(self._library, "value", self._type, moved(self._library, self._type, self))
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError("a value on the device cannot be pickled; what its .numpy() makes can")
+
 
 class DeviceArray(Value):
     """An array on the device.  numpy.asarray makes an array of it, as do numpy's functions; entry points take it as it
@@ -186,33 +196,65 @@ def restore(library, type_name, data):
 ACCEPTED = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 
 
-def from_python(what, value, found, dtype):
-    """Lists and numbers of Python, which have no exact type of their own."""
+def in_range(what, dtype, fits):
+    if not fits:
+        raise OverflowError(f"{what}: out of range for {dtype}")
+
+
+def of_integers(what, value, found, dtype):
+    """Integers that numpy has no common type for, as [1, 2**63]; other values as they were found."""
+    objects = np.asarray(value, object)
+    if not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in objects.flat):
+        return found
+    limits = np.iinfo(dtype)
+    in_range(what, dtype, all(limits.min <= one <= limits.max for one in objects.flat))
+    return objects.astype(dtype)
+
+
+def from_python(what, found, dtype):
+    """Lists and numbers, which have no exact type of their own: what does not fit is an error."""
     if found.size and found.dtype.kind not in ACCEPTED[dtype.kind]:
         raise TypeError(f"{what}: expected {dtype}, found {found.dtype}")
     if found.size and dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        if int(found.min()) < limits.min or int(found.max()) > limits.max:
-            raise OverflowError(f"{what}: out of range for {dtype}")
-    return np.asarray(value, dtype)
+        in_range(what, dtype, limits.min <= int(found.min()) and int(found.max()) <= limits.max)
+    with np.errstate(over="ignore"):
+        made = found.astype(dtype)
+    if dtype.kind == "f":
+        in_range(what, dtype, np.array_equal(np.isinf(made), np.isinf(found)))
+    return made
+
+
+def find_array(what, value, wanted):
+    """The value as numpy sees it."""
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise TypeError(f"{what}: expected {wanted}, found elements that are masked")
+    if isinstance(value, bytes):
+        return np.frombuffer(value, np.uint8)
+    if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
+        value = np.from_dlpack(value)
+    try:
+        return np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{what}: the rows of an array must be equally long") from None
 
 
 def as_numpy(what, value, dtype, rank):
     """An array of that type and rank, contiguous; numbers are converted only where nothing is lost."""
-    if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
-        value = np.from_dlpack(value)
-    try:
-        made = np.asarray(value)
-    except ValueError:
-        raise TypeError(f"{what}: the rows of an array must be equally long") from None
+    wanted = f"an array of {dtype}" if rank else f"{dtype}"
+    made = find_array(what, value, wanted)
+    number = isinstance(value, (int, float, np.generic)) or (isinstance(value, np.ndarray) and not made.ndim)
+    loose = number or isinstance(value, (list, tuple, range))
+    if loose and dtype.kind in "iu" and made.dtype.kind in "fO" and made.size:
+        made = of_integers(what, value, made, dtype)
     if made.dtype.kind not in "biuf":
         found = made.dtype if isinstance(value, np.ndarray) else type(value).__name__
-        raise TypeError(f"{what}: expected an array of {dtype}, found {found}")
-    if isinstance(value, (list, tuple, range, int, float, bool)):
-        made = from_python(what, value, made, dtype)
+        raise TypeError(f"{what}: expected {wanted}, found {found}")
+    if loose:
+        made = from_python(what, made, dtype)
     elif made.dtype != dtype:
         if not np.can_cast(made.dtype, dtype, "safe"):
-            raise TypeError(f"{what}: expected an array of {dtype}, found {made.dtype} (convert it with astype)")
+            raise TypeError(f"{what}: expected {wanted}, found {made.dtype} (convert it with astype)")
         made = made.astype(dtype)
     if made.ndim != rank:
         raise TypeError(f"{what}: expected {rank} dimension{'s' * (rank != 1)}, found {made.ndim}")
@@ -246,6 +288,8 @@ def fields_of(what, type_name, fields, value):
     if isinstance(value, Mapping):
         if set(value) != set(names):
             raise TypeError(f"{what}: expected the fields {', '.join(names)}, found {', '.join(map(str, value))}")
+        return [value[name] for name in names]
+    if isinstance(value, np.void) and set(value.dtype.names or ()) == set(names):  # an element of a structured array
         return [value[name] for name in names]
     if not type_name.startswith("(") and all(hasattr(value, name) for name in names):
         return [getattr(value, name) for name in names]
@@ -305,7 +349,7 @@ def leaves_of_sum(library, what, type_name, value, shapes):
         raise TypeError(f"{what}: expected {type_name}, a tuple that begins with one of {known}, found {found}")
     fields = kind["constructors"][numbers[0]]["fields"]
     if len(fields) != len(arguments):
-        raise TypeError(f"{what}: {name} takes {len(fields)} arguments, found {len(arguments)}")
+        raise TypeError(f"{what}: {name} takes {len(fields)} argument{'s' * (len(fields) != 1)}, found {len(arguments)}")
     leaves = [nothing(library, leaf, sizes) for leaf, sizes in zip(kind["leaves"], shapes or kind["leaf_sizes"])]
     leaves[0] = np.uint8(numbers[0])
     for field, argument in zip(fields, arguments):
@@ -323,10 +367,14 @@ def nothing(library, leaf, sizes):
 
 
 def leaves_of_columns(library, what, type_name, value):
-    """A structured array, by the names of its columns."""
+    """A structured array, by the names of its columns; or a list of records."""
     kind = library.types[type_name]
     names = kind["columns"]
-    if not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
+    if isinstance(value, (list, tuple)) and type_name.count("[]") == 1:
+        fields = [{"name": name} for name in names]
+        rows = [fields_of(f"{what}[{i}]", type_name[2:], fields, one) for i, one in enumerate(value)]
+        value = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+    elif not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
         raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, "
                         f"found {type(value).__name__}")
     return [leaf for name, part in zip(names, kind["leaves"])

@@ -1,4 +1,6 @@
+import copy
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -38,6 +40,24 @@ def test_numbers_of_python_are_taken_where_they_fit(values):
         values.sum("ab")
 
 
+def test_numbers_of_numpy_are_numbers_and_what_is_too_large_is_an_error(values):
+    assert values.get([5, 6], np.int64(1)) == values.get([5, 6], np.array(1)) == 6
+    assert values.scale(np.float32([1, 2]), np.int64(2)).tolist() == [2, 4]
+    with pytest.raises(OverflowError, match="i: out of range for int64"):
+        values.get([5, 6], np.uint64(2**64 - 1))
+    with pytest.raises(OverflowError, match="i: out of range for int64"):
+        values.get([5, 6], 2**70)
+    with pytest.raises(TypeError, match="i: expected int64, found NoneType"):
+        values.get([5, 6], None)
+    with pytest.raises(OverflowError, match="xs: out of range for float32"):
+        values.sum([1e300])
+    assert values.sum([float("inf"), 1]) == float("inf")
+    assert values.bits([2**63, 1]) == 2**63 + 1
+    assert values.bytes(b"ab") == ord("a") + ord("b")
+    with pytest.raises(TypeError, match="xs: expected an array of float32, found elements that are masked"):
+        values.sum(np.ma.array(np.float32([1, 2]), mask=[0, 1]))
+
+
 def test_scalars_of_every_type(values):
     low = [-(1 << bits - 1) for bits in (8, 16, 32, 64)]
     high = [(1 << bits) - 1 for bits in (8, 16, 32, 64)]
@@ -74,8 +94,13 @@ def test_arrays_of_records_are_structured_arrays(values):
     assert made.dtype.names == ("x", "y") and values.corner(made) == (0, 0)
     on_device = values.diagonal(4, on_device=True)
     assert values.corner(on_device) == (0, 0) and len(on_device.parts()) == 2
-    with pytest.raises(TypeError, match="ps: expected .*point, an array with the fields x, y, found list"):
+    assert values.swap(made[3]) == (3, 3)
+    assert values.corner([(3, 4), {"y": 1, "x": 5}, made[2]]) == (2, 1)
+    assert values.diagonal(0).shape == (0,) and len(values.twice([])) == 0
+    with pytest.raises(TypeError, match=r"ps\[0\]: expected point, found int"):
         values.corner([1])
+    with pytest.raises(TypeError, match="ps: expected .*point, an array with the fields x, y, found int"):
+        values.corner(1)
 
 
 def test_sums_hold_arrays_of_sizes_that_other_arguments_tell(values):
@@ -102,7 +127,7 @@ def test_sums_are_tuples_with_the_name_of_the_constructor(values):
     assert [values.far(step) for step in [("turn", 90), ("move", [2, 3]), "stay"]] == [-1, 5, 0]
     with pytest.raises(TypeError, match="s: expected shape, .* one of circle, none, polygon, square, found 'disc'"):
         values.area("disc")
-    with pytest.raises(TypeError, match="s: circle takes 1 arguments, found 0"):
+    with pytest.raises(TypeError, match="s: circle takes 1 argument, found 0"):
         values.area("circle")
 
 
@@ -129,6 +154,20 @@ def test_arrays_stay_on_the_device(values):
     assert list(scaled) == [2, 4, 6] and scaled[1] == 4
     with pytest.raises(flc.DeviceError, match="consumed"):
         values.sum(array)
+
+
+def test_copies_are_values_of_their_own(values):
+    array = values.to_device(np.float32([1, 2, 3]))
+    shape = values.pick(True, on_device=True)
+    copies = [copy.copy(array), copy.deepcopy([array])[0]]
+    assert values.area(copy.copy(shape)) == values.area(copy.deepcopy(shape)) == 12
+    del array
+    assert [values.sum(one) for one in copies] == [6, 6]
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(copies[0])
+    assert copy.copy(values) is copy.deepcopy(values) is values
+    with pytest.raises(TypeError, match="compile the program in each process"):
+        pickle.dumps(values)
 
 
 def test_buffers_of_opencl_are_shared(values):
