@@ -109,6 +109,8 @@ static void tune_datasets(Tuning *t) {
     tuning_progress(t, 2, "%s: default", seen->data[d].name);
     measure_default(m, d);
   }
+  // The first runs compile kernels, which leaves half of the time for measuring at least.
+  m->limits.deadline = fmax(m->limits.deadline, child_now() + 0.5 * t->options->budget_s);
   const int *order = by_time(seen);
   for (int i = 0; i < seen->dataset_count; i++) {
     t->percent = 5 + 35 * i / seen->dataset_count;

@@ -289,6 +289,12 @@ def keeps_what_is_there_on_interrupt(folder):
     assert set(case.settings()) == set(BEST)
 
 
+def measures_something_where_the_first_runs_take_all_the_time(folder):
+    case = Case(folder, sleep=0.1)
+    output = case.tune("--budget", "0.15", "--no-log")
+    assert "the time ended before all versions were seen" in output, output
+
+
 def dry_runs_write_nothing(folder):
     case = Case(folder)
     case.tune("--dry-run", "--no-log")
@@ -404,7 +410,8 @@ TESTS = [
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
-    works_without_room_for_the_log, keeps_what_is_there_on_interrupt, dry_runs_write_nothing,
+    works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
+    measures_something_where_the_first_runs_take_all_the_time, dry_runs_write_nothing,
     writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
 
