@@ -297,6 +297,8 @@ static void unexpected(Lexer *lx, Loc loc, int length) {
     hint(lx->c, "`f <| x` applies `f` to everything that follows");
   else if (character == ';')
     hint(lx->c, "definitions and `let`s end without a mark, elements end with `,`");
+  else if (character == '@' && lx->text[lx->at + 1] == '[')
+    hint(lx->c, "an attribute is written `#[name]`");
   else if (character == '@')
     hint(lx->c, "`++` joins arrays; a product of matrices is `map (\\r -> map (\\c -> "
                 "f32.sum (map2 (*) r c)) (transpose b)) a`");

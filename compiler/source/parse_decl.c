@@ -129,7 +129,10 @@ static AstDecl *parse_val_spec(Parser *p) {
   decl->u.spec.params = parse_type_params(p);
   expect(p, TOKEN_COLON);
   decl->u.spec.type = parse_type(p);
-  if (!p->file->built_in) fail_at(p, loc, "'val' stands in module types only");
+  if (!p->file->built_in)
+    fail_at(
+        p, loc,
+        "'val' stands in module types only: a value is defined by `def x : i32 = ..`");
   return decl;
 }
 

@@ -8,17 +8,24 @@ typedef struct HintRule {
   const char *expected, *found, *after, *advice;
 } HintRule;
 
-#define COMMENTS   "comments begin with `--`"
-#define MATCHES    "values are taken apart by `match x case 1 -> ... case _ -> ...`"
-#define UPDATES    "an update is written `xs with [i] = v`, or `let xs[i] = v in ...`"
-#define LOOPS      "a loop has a value, too: `loop x = start for i < n do ...`"
-#define LAMBDAS    "a function is written `\\x -> ...`"
-#define CONDITIONS "`if c then a else b` chooses between two values"
-#define BODIES     "the body of a function follows `=`, without braces"
-#define HEADS      "a definition is `def f (x: i32) : i32 = ...`"
-#define TYPES      "`type t = {x: f32}` is a record type, `type t = #a | #b f32` a sum type"
-#define NAMES      "names keep their values: `let x = ... in` gives the name a new one"
-#define FILES      "a file's path stands in quotes, without its ending: `import \"dir/file\"`"
+#define COMMENTS       "comments begin with `--`"
+#define MATCHES        "values are taken apart by `match x case 1 -> ... case _ -> ...`"
+#define UPDATES        "an update is written `xs with [i] = v`, or `let xs[i] = v in ...`"
+#define LOOPS          "a loop has a value, too: `loop x = start for i < n do ...`"
+#define LAMBDAS        "a function is written `\\x -> ...`"
+#define CASES          "a case compares with constants; other conditions are `if`s"
+#define LETS           "each name has a `let` of its own: `let a = 1 let b = 2 in ...`"
+#define BLOCKS         "expressions are kept together by round brackets: `(let x = 1 in x)`"
+#define RECORDS        "a record is `{x = 1, y = 2}`, a tuple `(1, 2)`, an array `[1, 2]`"
+#define DECLARES       "a module type declares values as in `val x : i32`"
+#define RECORD_UPDATES "`r with x = 1` is a changed record"
+#define CONDITIONS     "`if c then a else b` chooses between two values"
+#define BODIES         "the body of a function follows `=`, without braces"
+#define HEADS          "a definition is `def f (x: i32) : i32 = ...`"
+#define TYPES          "`type t = {x: f32}` is a record type, `type t = #a | #b f32` a sum type"
+#define NAMES          "names keep their values: `let x = ... in` gives the name a new one"
+#define STARS          "`*` stands before the type of a value that is given up: `(xs: *[]i32)`"
+#define FILES          "a file's path stands in quotes, without its ending: `import \"dir/file\"`"
 
 // The first that fits.
 static const HintRule rules[] = {
@@ -38,8 +45,14 @@ static const HintRule rules[] = {
   { "a definition", "from", NULL, FILES },
   { "a definition", "#include", NULL, FILES },
   { "a definition", "#define", NULL, "a constant is a definition: `def n: i64 = 10`" },
-  { "a definition", "in", NULL, "`in` ends a `let` that is within an expression" },
+  { "a definition", "in", NULL,
+    "`in` ends a `let` that is within an expression; `any (== x) xs` looks for an "
+    "element" },
+  { "a definition", "_", NULL,
+    "a definition begins with `def`: `def f (x: i32) : i32 = ...`" },
   { "a definition", "as", NULL, "`module m = import \"dir/file\"` gives a file a name" },
+  { "a definition", ",", NULL,
+    "a tuple stands in brackets, `(a, b)`; arguments follow one another without commas" },
   { "a definition", ")", NULL, "no `(` is open here" },
   { "a definition", "]", NULL, "no `[` is open here" },
   { "a definition", "}", NULL, "no `{` is open here" },
@@ -53,18 +66,34 @@ static const HintRule rules[] = {
   { "an expression", "case", NULL, MATCHES },
   { "an expression", "for", NULL, LOOPS },
   { "an expression", "while", NULL, LOOPS },
+  { "an expression", "open", NULL,
+    "`open` stands among definitions; `m.(e)` opens a module in an expression" },
+  { "an expression", "import", NULL, "`import` stands among definitions" },
   { "an expression", "do", NULL, "a body is an expression: leave `do` out" },
   { "an expression", "=", NULL, "`==` compares; `let x = ... in ...` names a value" },
   { "a field", "|", "with", MATCHES },
+  { "a field", ".", "with", RECORD_UPDATES },
+  { "a field", "[", ".",
+    "`x.0` is the first component of a tuple, `xs[0]` the first element of an array" },
+  { "a field", "case", "{", MATCHES },
+  { "a field", "let", "{", BLOCKS },
+  { "a field", "if", "{", BLOCKS },
+  { "a field", "loop", "{", BLOCKS },
+  { "a field", "match", "{", BLOCKS },
+  { "a field", "-", "{", COMMENTS },
+  { "a field", NULL, "{", RECORDS },
+  { "a name to define", "=", NULL, HEADS },
   { "a pattern", "for", NULL, LOOPS },
   { "a pattern", "while", NULL, LOOPS },
+  { "a parameter", "<-", NULL, NAMES },
   { "a parameter", ",", NULL, "a pattern of several parts stands in brackets: `(a, b)`" },
+  { "a pattern", "*", NULL, STARS },
+  { "a type", "&", NULL, STARS },
   { "a pattern", "[", NULL, "`length xs` and `xs[i]` take arrays apart, not patterns" },
   { "a string", NULL, "import", FILES },
   { "a type", "=", ":", NAMES },
   { "a type", "'", NULL,
     "a type parameter is declared before the others: `def f 'a (x: a) : a = ...`" },
-  { "a field", "-", "{", COMMENTS },
   { "'case'", "with", NULL, MATCHES },
   { "'case'", "of", NULL, MATCHES },
   { "'case'", "{", NULL, MATCHES },
@@ -77,26 +106,39 @@ static const HintRule rules[] = {
   { "'='", "/=", "]", UPDATES },
   { "'='", ":=", "]", UPDATES },
   { "'='", "|", NULL, CONDITIONS },
+  { "'='", ",", NULL, RECORDS },
+  { "'='", ">", NULL, "type parameters are declared as in `def f 't (x: t)`" },
+  { "'='", "in", NULL, "a `let` is written `let y = x in ...`" },
   { "'='", "{", NULL, BODIES },
   { "'='", NULL, "}", BODIES },
   { "'='", "=>", NULL, HEADS },
   { "'='", "->", NULL, HEADS },
   { "'='", "where", NULL, "a file is a module already: it needs no such line" },
   { "')'", "->", NULL, LAMBDAS },
-  { "')'", "=>", NULL, LAMBDAS },
+  { "')'", "=>", NULL, LAMBDAS ", its type `i32 -> i32`" },
+  { "')'", "*", NULL, "the type of a tuple is `(i32, f32)`" },
   { "')'", "=", NULL, "`==` compares" },
   { "')'", "<", NULL, "the type of an array is `[]f32`" },
   { "'->'", "=>", NULL, "write `->`" },
+  { "'->'", "=", NULL, LAMBDAS },
+  { "'->'", "when", NULL, CASES },
+  { "'->'", "if", NULL, CASES },
+  { "'->'", "|", NULL, "each case has one pattern" },
+  { "'->'", "..<", NULL, CASES },
+  { "'->'", "...", NULL, CASES },
   { "'->'", ",", NULL, "parameters follow one another without commas: `\\x y -> ...`" },
   { "']'", ",", NULL, "each size has brackets of its own: `[n][m]f32`" },
   { "']'", "for", NULL, "`map (\\x -> ...) xs` computes a value for each element" },
   { "':'", "=", NULL, "the type of a field follows `:`: `{x: f32}`" },
   { "'}'", "->", NULL, LAMBDAS },
-  { "'}'", "|", NULL, "`r with x = 1` is a changed record" },
+  { "'}'", "|", NULL, RECORD_UPDATES },
+  { "'}'", "with", NULL, RECORD_UPDATES },
   { "'}'", ":", NULL, "a field is given its value by `=`: `{x = 1}`" },
   { "'in'", "for", NULL, LOOPS },
   { "'in'", "while", NULL, LOOPS },
-  { "'in'", ",", NULL, "each name has a `let` of its own: `let a = 1 let b = 2 in ...`" },
+  { "'in'", ",", NULL, LETS },
+  { "'in'", "=", NULL, LETS },
+  { "'val', 'type', 'module' or 'include'", NULL, NULL, DECLARES },
   { "'<' or 'in'", NULL, NULL,
     "`for i < n` counts from 0 to n - 1, `for x in xs` takes the elements" },
   { "'do'", NULL, NULL, "the body of a loop follows `do`" },
@@ -151,6 +193,33 @@ static bool is_kind(const Parser *p, int at, TokenKind kind) {
   return at >= 0 && at < p->tokens.count && p->tokens.at[at].kind == kind;
 }
 
+// module m { ... }, type pair a = ... and def + ...
+static const char *advice_on_head(const Parser *p, const char *expected) {
+  if (strcmp(expected, "a name to define") == 0 && is_kind(p, p->at, TOKEN_OPERATOR))
+    return "an operator stands in brackets where it is defined: `def (+) x y = ...`";
+  if (strcmp(expected, "'='") != 0) return NULL;
+  if (reads(p, p->at - 2, "module") && reads(p, p->at, "{"))
+    return "a module is written `module m = { ... }`";
+  if (reads(p, p->at - 2, "type") && is_kind(p, p->at, TOKEN_NAME))
+    return "parameters of types are written `type pair 'a = ..`, sizes `type vec [n] = "
+           "..`";
+  return NULL;
+}
+
+// let [a, b] = ..., case a, b -> ..., (x: i32 = 3) and {- ... -}
+static const char *advice_on_neighbours(const Parser *p, const char *expected) {
+  if (strcmp(expected, "']'") == 0 && reads(p, p->at, ",") && reads(p, p->at - 3, "let"))
+    return "`(a, b)` is the pattern of a tuple; elements of an array are `xs[0]`, "
+           "`xs[1]`";
+  if (strcmp(expected, "'->'") == 0 && reads(p, p->at, ",") &&
+      reads(p, p->at - 2, "case"))
+    return "a pattern of several parts stands in brackets: `(a, b)`";
+  if (strcmp(expected, "')'") == 0 && reads(p, p->at, "=") && reads(p, p->at - 2, ":"))
+    return "parameters have no default values";
+  if (reads(p, p->at, "{") && reads(p, p->at + 1, "-")) return COMMENTS;
+  return NULL;
+}
+
 // 1. and .5
 static const char *advice_on_point(const Parser *p, const char *expected) {
   if (strcmp(expected, "a field") == 0 && reads(p, p->at - 1, ".") &&
@@ -178,6 +247,8 @@ static const char *advice_on_words(const Parser *p, const char *expected) {
   static const char *const elses[] = { "elif", "elsif", "elseif", "elsei" };
   static const char *const returns[] = { "return" }, *const wheres[] = { "where" };
   bool definition = strcmp(expected, "a definition") == 0;
+  if (strcmp(expected, "'else'") == 0 && reads(p, p->at, "="))
+    return NAMES "; `==` compares";
   if (strcmp(expected, "'else'") == 0)
     return find_before(p, elses, 4) >= 0
                ? "write `else if`"
@@ -263,6 +334,8 @@ static const char *advice(const Parser *p, const char *expected) {
   const char *text = advice_on_words(p, expected);
   if (!text && is_open_match(p)) text = MATCHES;
   if (!text) text = advice_on_point(p, expected);
+  if (!text) text = advice_on_head(p, expected);
+  if (!text) text = advice_on_neighbours(p, expected);
   for (size_t i = 0; !text && i < sizeof rules / sizeof *rules; i++)
     if (fits(p, &rules[i], expected)) text = rules[i].advice;
   if (!text) text = advice_on_reserved(p, expected);

@@ -98,13 +98,14 @@ static const char *applied_text(Loc loc) {
   return text_format("`%.*s`", (int)length, start);
 }
 
-// x and y, where the operator is a symbol
+// x and y, where the operator is a symbol; other unknown words have been told.
 static bool word_operator(Check *k, const AstExp *exp) {
   vec_each (AstExp *const *, arg, &exp->u.apply.args) {
     Name name = function_name(*arg);
     const char *symbol = name ? hint_word_operator(name) : NULL;
-    if (!symbol || (*arg)->u.name.name.qualifiers.count) continue;
-    if (!(*arg)->u.name.binding) return true;  // which was told
+    if (!name || (*arg)->u.name.name.qualifiers.count) continue;
+    if (!(*arg)->u.name.binding) return true;
+    if (!symbol) continue;
     error(k->c, (*arg)->loc, "`%s` is no operator", name);
     hint(k->c, "write `%s`", symbol);
     return true;
@@ -126,6 +127,13 @@ static bool is_in_bare_lambda(Loc loc) {
   return false;
 }
 
+// a max b
+static bool is_infix(const AstExp *exp) {
+  const AstExp *first = exp->u.apply.args.at[0];
+  return exp->u.apply.args.count == 2 && first->kind == AST_NAME && first->type &&
+         type_arity(first->type) == 2;
+}
+
 static void no_function(Check *k, const AstExp *exp, const Type *type) {
   const AstExp *f = exp->u.apply.function;
   if (word_operator(k, exp)) return;
@@ -137,11 +145,16 @@ static void no_function(Check *k, const AstExp *exp, const Type *type) {
       is_open ? "can be no" : text_format("%s and is no", type_phrase(type));
   error(k->c, f->loc, "%s %s function", text ? text : "this", phrase);
   if (hint_operator_argument(k, f->loc)) return;
-  if (type_resolve(type)->kind == TYPE_ARRAY && text)
+  if (f->kind == AST_STRING)
+    hint(k->c, "is an operator or a comma missing? Comments begin with `--`");
+  else if (type_resolve(type)->kind == TYPE_ARRAY && text)
     hint(k->c, "`%.*s[i]` is element `i` of it, where `[` touches the name",
          (int)strlen(text) - 2, text + 1);
   else if (is_in_bare_lambda(f->loc))
     hint(k->c, "a lambda reaches as far to the right as it can: write `(\\x -> ..)`");
+  else if (arg && is_infix(exp))
+    hint(k->c, "functions stand before their arguments: `%.*s a b`", (int)strlen(arg) - 2,
+         arg + 1);
   else if (!exp->u.apply.is_operator)
     hint(k->c, "is an operator or a comma missing before %s?",
          arg ? arg : "the next word");
@@ -155,6 +168,9 @@ static void too_many(Check *k, const AstExp *exp, int index, const Type *functio
   else
     error(k->c, loc, "too many arguments: %s%s%s takes %d, found %d", name ? "`" : "",
           name ? name : "the function", name ? "`" : "", index, exp->u.apply.args.count);
+  int count = exp->u.apply.args.count;
+  if (index == 2 && count <= 5 && name && strcmp(name, "zip") == 0)
+    hint(k->c, "`zip%d` takes %d", count, count);
 }
 
 // Function literals among the arguments come last: by then the other arguments have told what
@@ -207,6 +223,14 @@ static const Type *give_up(Check *k, AstExp *exp, int from, PendingVec *pending)
   return type_error(k, exp->loc);
 }
 
+// map (\x y -> ..) xs ys, where the lambda is what is told of
+static bool is_map_of_several(const AstExp *exp) {
+  Name name = function_name(exp->u.apply.function);
+  const AstExp *first = exp->u.apply.args.at[0];
+  return name && strcmp(name, "map") == 0 && is_lambda(first) &&
+         first->u.lambda.function.params.count > 1;
+}
+
 static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
   PendingVec pending = { 0 };
   int wrong = 0;  // the first argument that does not fit, from 1 on
@@ -214,7 +238,7 @@ static const Type *apply_all(Check *k, AstExp *exp, const Type *type) {
     AstExp *arg = exp->u.apply.args.at[i];
     if (type_resolve(type)->kind == TYPE_VAR) check_pending(k, &pending);
     const Type *from = NULL, *to = apply_one(k, exp, type, arg, &from);
-    if (!to && !wrong) too_many(k, exp, i, type);
+    if (!to && !wrong && !is_map_of_several(exp)) too_many(k, exp, i, type);
     if (!to) return give_up(k, exp, i, &pending);
     type = to;
     Why why = { WHY_ARGUMENT, i + 1, function_name(exp->u.apply.function), { 0 }, exp };

@@ -90,11 +90,22 @@ static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
 }
 
 // xs[-1], which others write for the last element
-static void warn_negative(Check *k, const AstExp *index) {
+static bool is_negative_index(const AstExp *index) {
   bool literal = index && index->kind == AST_INT;
-  if (!literal || big_compare(literal_value(index), big_of(0)) >= 0) return;
+  return literal && big_compare(literal_value(index), big_of(0)) < 0;
+}
+
+static void warn_negative(Check *k, const AstExp *index) {
+  if (!is_negative_index(index)) return;
   warning(k->c, index->loc, "a negative index is out of bounds of every array");
   hint(k->c, "indices count from 0; the last element of `xs` is `xs[length xs - 1]`");
+}
+
+// xs[:-1], which others write for all but the last one
+static void warn_negative_end(Check *k, const AstExp *end) {
+  if (!is_negative_index(end)) return;
+  warning(k->c, end->loc, "a negative index is out of bounds of every array");
+  hint(k->c, "`xs[:length xs - 1]` is `xs` without its last element");
 }
 
 // The bounds of a slice by a step of -1 begin with the last index, and end with -1.
@@ -103,7 +114,7 @@ static void check_slice(Check *k, const AstDim *dim) {
   for (int i = 0; i < 3; i++)
     if (parts[i]) check_exp(k, parts[i], type_prim(PRIM_I64), (Why){ .kind = WHY_INDEX });
   warn_negative(k, dim->from);
-  if (!dim->step) warn_negative(k, dim->to);
+  if (!dim->step) warn_negative_end(k, dim->to);
 }
 
 static void check_index(Check *k, AstExp *index) {
@@ -125,6 +136,8 @@ const Type *index_type(Check *k, AstExp *node, const Type *array, const AstDimVe
   } else if (array->kind != TYPE_VAR) {
     error(k->c, dim->loc, "too many indices: `%s` is not an array", type_text(array));
     if (type_is_tuple(array)) hint(k->c, "`x.0` is the first component of a tuple `x`");
+    if (at == 0 && array->kind == TYPE_PRIM)
+      hint(k->c, "the type of an array is `[]%s`", type_text(array));
     return type_error(k, node->loc);
   } else {
     expect_type(k, node->loc, type_array_of(size, elem), array,

@@ -37,13 +37,28 @@ static bool sizes_in_scope(Check *k, const Type *type) {
   return true;
 }
 
-static void hint_coercion(Check *k, const Size *e, const Type *expected) {
-  if (e->kind == SIZE_NAME && e->u.name->name[0] == '?')
+static bool is_positive(const Size *size) {
+  return size->kind == SIZE_CONST && big_compare(size->u.constant, big_of(0)) > 0;
+}
+
+// n + 1 and n
+static bool never_equal(const Size *e, const Size *a) {
+  return is_positive(size_simplify(size_binary(SIZE_SUB, e, a))) ||
+         is_positive(size_simplify(size_binary(SIZE_SUB, a, e)));
+}
+
+static bool is_unknown_size(const Size *size) {
+  return size->kind == SIZE_NAME && size->u.name->name[0] == '?';
+}
+
+static void hint_coercion(Check *k, const Size *e, const Size *a, const Type *expected) {
+  if (is_unknown_size(e))
     hint(k->c, "give the unknown size a name, as in `let [k] (xs: [k]t) = ...`, and "
                "write `:> [k]t`");
   else if (sizes_in_scope(k, expected))
-    hint(k->c, "write `:> %s` if they are equal when the program runs",
-         type_text(expected));
+    hint(k->c, "write `:> %s` if they are equal when the program runs%s",
+         type_text(expected),
+         is_unknown_size(a) ? "; `[]` leaves the size open where a type is written" : "");
   else
     hint(k->c,
          "`:>` promises that sizes are equal; a size without a name here has one in "
@@ -56,11 +71,14 @@ static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
     note(k->c, k->at, "sizes `%s` and `%s` differ", size_text(a), size_text(e));
     return;
   }
-  note(k->c, k->at, "sizes `%s` and `%s` can't be shown equal", size_text(a),
-       size_text(e));
+  bool never = never_equal(e, a);
+  note(k->c, k->at,
+       never ? "sizes `%s` and `%s` are never equal"
+             : "sizes `%s` and `%s` can't be shown equal",
+       size_text(a), size_text(e));
   note_size(k, a);
   note_size(k, e);
-  hint_coercion(k, e, expected);
+  if (!never) hint_coercion(k, e, a, expected);
 }
 
 static void explain_scope(Check *k, const Mismatch *m) {

@@ -262,6 +262,11 @@ static void hint_array_operator(Check *k, const AstExp *node, Why why) {
   int left_rank = left->type ? rank_of(left->type) : 0;
   int right_rank = right->type ? rank_of(right->type) : 0;
   bool both = left_rank && right_rank;
+  bool texts = left->kind == AST_STRING || right->kind == AST_STRING;
+  if (texts && strcmp(why.name, "+") == 0) {
+    hint(k->c, "`++` joins texts, as it does arrays");
+    return;
+  }
   if (!l || !r || (both && left_rank != right_rank))
     hint(k->c, "`map` and `map2` apply it to the elements of arrays");
   else if (both)
@@ -422,6 +427,15 @@ static bool hint_pipe(Check *k, Loc loc, const Type *expected, const Type *actua
   return true;
 }
 
+// true + 1
+static bool hint_bool(Check *k, Loc loc, const Type *expected, const Type *actual) {
+  bool number = expected->kind == TYPE_VAR && expected->u.var->prims == CLASS_NUM;
+  if (!is_bool(actual) || !number) return false;
+  const char *text = operand_text(loc);
+  hint(k->c, "`i32.bool %s` is 1 or 0; other types likewise", text ? text : "b");
+  return true;
+}
+
 // 0.5 * x and x * 0.5, for an integer x; xs[x] for a float
 static bool hint_number(Check *k, Loc loc, const Type *expected, const Type *actual,
                         Why why) {
@@ -540,6 +554,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
+         hint_bool(k, loc, expected, actual) ||
          hint_integer_operand(k, loc, expected, actual, why) ||
          hint_other_operand(k, expected, actual, why);
 }

@@ -3,6 +3,7 @@
 #include "types/check.h"
 #include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct Habit {
   const char *name, *advice;
@@ -11,10 +12,18 @@ typedef struct Habit {
 #define OPTIONS \
   "there is no null: `#some x` and `#none` may be constructors of a sum type"
 
+#define OUTPUT  "a program's output is the results of its entry points"
+#define THREADS "`map (\\i -> ...) (iota n)` computes a value for each index"
+
+#define ARRAY_TYPE  "the type of an array is `[]f32`"
+#define OPTION_TYPE "a sum type may be one: `#some i32 | #none`"
+#define TUPLE_TYPE  "the type of a tuple is `(i32, f32)`"
+
 // clang-format off
 static const Habit value_habits[] = {
   { "/=",       "`!=` tells whether two values differ" },
-  { "<>",       "`!=` tells whether two values differ" },
+  { "<>",       "`!=` tells whether two values differ, `++` joins arrays" },
+  { "is",       "`==` tells whether two values are equal" },
   { "~=",       "`!=` tells whether two values differ" },
   { "===",      "`==` tells whether two values are equal" },
   { "!==",      "`!=` tells whether two values differ" },
@@ -30,8 +39,8 @@ static const Habit value_habits[] = {
   { "FALSE",    "`true` and `false` are the values of bool" },
   { "otherwise", "the last branch is `else ...`, the last case `case _ -> ...`" },
   { "return",   "the value of a function is its body: leave `return` out" },
-  { "print",    "a program's output is the results of its entry points" },
-  { "printf",   "a program's output is the results of its entry points" },
+  { "print",    OUTPUT },
+  { "printf",   OUTPUT },
   { "len",      "`length xs` is the number of elements, an i64" },
   { "size",     "`length xs` is the number of elements, an i64" },
   { "shape",    "`length xs` is the number of elements of the outermost dimension" },
@@ -92,6 +101,26 @@ static const Habit value_habits[] = {
   { "T",        "`transpose xs` exchanges rows and columns" },
   { "ndim",     "the rank of an array is part of its type" },
   { "astype",   "`map f32.i32 xs` converts each element; other types likewise" },
+  { "as",       "`f32.i32 x` converts an i32 to f32; other types likewise" },
+  { "enumerate", "`zip (indices xs) xs` has the elements with their indices" },
+  { "cumsum",   "`scan (+) 0 xs` has the sums of all prefixes" },
+  { "matmul",   "`map (\\r -> map (\\c -> f32.sum (map2 (*) r c)) (transpose b)) a` is a product" },
+  { "linspace", "`map (\\i -> f32.i64 i / f32.i64 n) (iota n)` has n numbers from 0 on" },
+  { "elem",     "`any (== x) xs` tells whether `x` is an element" },
+  { "contains", "`any (== x) xs` tells whether `x` is an element" },
+  { "show",     OUTPUT },
+  { "str",      OUTPUT },
+  { "puts",     OUTPUT },
+  { "undefined", "`???` is a hole, which stands for any value" },
+  { "sizeof",   "`length xs` is the number of elements, an i64" },
+  { "malloc",   "`replicate n x` is an array of n elements `x`" },
+  { "threadIdx", THREADS },
+  { "blockIdx", THREADS },
+  { "blockDim", THREADS },
+  { "get_global_id", THREADS },
+  { "atomicAdd", "`reduce_by_index dest op neutral is vs` combines values by index" },
+  { "atomic_add", "`reduce_by_index dest op neutral is vs` combines values by index" },
+  { "__syncthreads", "each parallel operator is complete before its result is used" },
   { "=>",       "a function is written `\\x -> ...`" },
   { "->",       "a function is written `\\x -> ...`" },
 };
@@ -109,6 +138,15 @@ static const Habit type_habits[] = {
   { "int32_t",  "i32" }, { "int64_t", "i64" }, { "uint8_t", "u8"  }, { "uint32_t", "u32" },
   { "uint64_t", "u64" }, { "void",    "()"  }, { "unit",    "()"  },
 };
+
+static const Habit type_shapes[] = {
+  { "List",     ARRAY_TYPE }, { "list",   ARRAY_TYPE }, { "Array",   ARRAY_TYPE },
+  { "array",    ARRAY_TYPE }, { "Vec",    ARRAY_TYPE }, { "Vector",  ARRAY_TYPE },
+  { "vector",   ARRAY_TYPE }, { "ndarray", ARRAY_TYPE }, { "np.ndarray", ARRAY_TYPE },
+  { "Maybe",    OPTION_TYPE }, { "Option", OPTION_TYPE }, { "Optional", OPTION_TYPE },
+  { "option",   OPTION_TYPE }, { "tuple", TUPLE_TYPE }, { "Tuple",   TUPLE_TYPE },
+  { "complex",  "a record may be one: `{re: f32, im: f32}`" },
+};
 // clang-format on
 
 static const char *advice_on(const Habit *habits, size_t count, Name name) {
@@ -125,6 +163,16 @@ const char *hint_word_operator(Name name) {
     { "shr", ">>" },  { "land", "&" }, { "lor", "|" },  { "lsl", "<<" }, { "lsr", ">>" },
   };
   return advice_on(words, sizeof words / sizeof *words, name);
+}
+
+// If, Then and LET
+static const char *advice_on_capitals(Name name) {
+  static const char *const words[] = { "if",   "then", "else",  "let", "in",
+                                       "loop", "for",  "while", "do",  "match",
+                                       "case", "def",  "entry" };
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (strcasecmp(words[i], name) == 0) return text_format("write `%s`", words[i]);
+  return NULL;
 }
 
 typedef Vec(Name) NameVec;
@@ -173,26 +221,42 @@ static void hint_close_value(Check *k, Name name) {
     hint(k->c, "constructors begin with `#`, as in `#%s`", name);
 }
 
-// After let rec f x = ..., which defines `rec`.
-static bool is_after_rec(Check *k, Name name) {
-  const Binding *rec = scope_value(k, name_of(k->c->names, "rec"));
-  const AstPat *first = rec && rec->function && rec->function->params.count > 1
-                            ? rec->function->params.at[0]
-                            : NULL;
+// After let word x = ..., which defines `word`.
+static bool is_after(Check *k, const char *word, Name name) {
+  const Binding *b = scope_value(k, name_of(k->c->names, word));
+  const AstPat *first =
+      b && b->function && b->function->params.count ? b->function->params.at[0] : NULL;
   return first && first->kind == AST_PAT_NAME && first->u.name.name == name;
+}
+
+static bool hint_word_of_let(Check *k, Name name) {
+  static const char *const words[] = { "mut", "var", "val", "mutable", "const" };
+  if (is_after(k, "rec", name)) {
+    hint(k->c, "`let rec %s` defines `rec`: a function may call itself without that word",
+         name);
+    return true;
+  }
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!is_after(k, words[i], name)) continue;
+    hint(k->c, "`let %s %s` defines `%s`: names keep their values, without such a word",
+         words[i], name, words[i]);
+    return true;
+  }
+  return false;
 }
 
 void hint_value(Check *k, const AstName *name) {
   PrimType prim;
   const char *advice = advice_on_value(name->name);
-  if (is_after_rec(k, name->name))
-    hint(k->c, "`let rec %s` defines `rec`: a function may call itself without that word",
-         name->name);
-  else if (advice)
+  if (!advice) advice = advice_on_capitals(name->name);
+  if (hint_word_of_let(k, name->name)) return;
+  if (advice)
     hint(k->c, "%s", advice);
   else if (prim_type_named(name->name, &prim))
     hint(k->c, "`%s` is a module; its functions convert, as `%s.%s x` does", name->name,
          name->name, prim == PRIM_I32 ? "f32" : "i32");
+  else if (map_get(k->scope.modules, name->name))
+    hint(k->c, "`%s` is a module: `%s.x` is a value in it", name->name, name->name);
   else if (!hint_member(k, name->name))
     hint_close_value(k, name->name);
 }
@@ -209,19 +273,38 @@ void hint_module(Check *k, Name module, Name member) {
 
 void hint_in_module(Check *k, Name name, const Map *members) {
   const char *advice = advice_on_value(name);
-  if (advice)
+  if (scope_value(k, name) && !k->built_in)
+    hint(k->c, "`%s` needs no module", name);
+  else if (advice)
     hint(k->c, "%s", advice);
-  else
-    hint_closest(k, name, members, NULL);
+  else if (!hint_closest(k, name, members, NULL))
+    hint_member(k, name);
+}
+
+// def f [a] (x: a): is `[a]` on the line before it?
+static bool is_declared_as_size(const AstName *name) {
+  if (name->loc.file == NULL || name->qualifiers.count) return false;
+  const char *text = name->loc.file->text, *at = text + name->loc.start;
+  const char *size = text_format("[%s]", name->name);
+  size_t length = strlen(size);
+  while (at > text && at[-1] != '\n')
+    if (strncmp(--at, size, length) == 0) return true;
+  return false;
 }
 
 void hint_type(Check *k, const AstName *name) {
   const char *ours =
       advice_on(type_habits, sizeof type_habits / sizeof *type_habits, name->name);
+  const char *shape =
+      advice_on(type_shapes, sizeof type_shapes / sizeof *type_shapes, name->name);
   if (ours)
     hint(k->c, "write `%s`", ours);
   else if (strcmp(name->name, "of") == 0)
     hint(k->c, "a constructor's values follow it without `of`: `#b f32`");
+  else if (shape)
+    hint(k->c, "%s", shape);
+  else if (is_declared_as_size(name))
+    hint(k->c, "`[%s]` declares a size, `'%s` a type parameter", name->name, name->name);
   else if (map_get(k->scope.values, name->name))
     hint(k->c, "`%s` is a value; what follows `:` is a type", name->name);
   else if (strlen(name->name) == 1)
@@ -241,16 +324,25 @@ static void hint_closest_field(Check *k, const Type *record, Name field) {
   if (close) hint(k->c, "did you mean `%s%s`?", constructors ? "#" : "", close);
 }
 
+// Is this an array of records with that field?
+static bool has_field_below(const Type *type, Name field) {
+  while (type->kind == TYPE_ARRAY)
+    type = type_resolve(type->u.array.elem);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (type->u.record.fields[i].name == field) return true;
+  return false;
+}
+
 // xs.length
-static void hint_method(Check *k, Name field) {
+static void hint_method(Check *k, const Type *type, Name field) {
   const char *advice = advice_on_value(field);
   const Binding *b = scope_value(k, field);
   if (advice)
     hint(k->c, "%s", advice);
   else if (b && type_arity(b->type) > 0)
     hint(k->c, "functions stand before their arguments: `%s xs`", field);
-  else
-    hint_member(k, field);
+  else if (!hint_member(k, field) && has_field_below(type, field))
+    hint(k->c, "`map (.%s) xs` has the fields of all elements", field);
 }
 
 void hint_field(Check *k, const Type *type, Name field) {
@@ -263,9 +355,13 @@ void hint_field(Check *k, const Type *type, Name field) {
       hint(k->c, "its components are `.0` to `.%d`", type->u.record.count - 1);
     break;
   case TYPE_ARRAY:
-  case TYPE_PRIM: hint_method(k, field); break;
+  case TYPE_PRIM: hint_method(k, type, field); break;
   case TYPE_FUNCTION:
-    hint(k->c, "`g >-> f` composes functions: first `g`, then `f`");
+    hint(
+        k->c,
+        "`g >-> f` composes functions: first `g`, then `f`; `(.%s)` is the function that "
+        "takes the field",
+        field);
     break;
   case TYPE_PARAM:
   case TYPE_VAR: break;

@@ -62,7 +62,9 @@ static const Module *find_named(Check *k, const AstName *name) {
           name->name);
   if (m) return m;
   error(k->c, name->loc, "unknown module `%s`", name->name);
-  if (map_get(k->scope.values, name->name))
+  if (strcmp(name->name, "struct") == 0 || strcmp(name->name, "sig") == 0)
+    hint(k->c, "the members of a module stand in braces: `module m = { .. }`");
+  else if (map_get(k->scope.values, name->name))
     hint(k->c, "`%s` is a value: `%s[i]` is an element, `%s.x` a field", name->name,
          name->name, name->name);
   else

@@ -15,7 +15,7 @@ static const Snippet snippets[] = {
   { SNIPPET_TYPE, "[n", "error: expected ']' after 'n', found end of file" },
   { SNIPPET_TYPE, "i32 ->", "error: expected a type after '->', found end of file" },
   { SNIPPET_TYPE, "{a i32}", "error: expected ':' after 'a', found 'i32'" },
-  { SNIPPET_PROGRAM, "val x : i32", "error: 'val' stands in module types only" },
+  { SNIPPET_PROGRAM, "val x : i32", "error: 'val' stands in module types only: a value is defined by `def x : i32 = ..`" },
   { SNIPPET_PROGRAM, "def x =", "error: expected an expression after '=', found end of file" },
   { SNIPPET_PROGRAM, "def x = 1 +", "error: expected an expression after '+', found end of file" },
   { SNIPPET_PROGRAM, "def x = (1 + 2", "error: expected ')' after '2', found end of file" },
