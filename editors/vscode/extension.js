@@ -21,7 +21,10 @@ exports.activate = async () => {
     return;
   }
   const server = { command, args: ['lsp'] };
-  client = new library.LanguageClient('flc', 'Fl', server, { documentSelector: [{ language: 'fl' }] });
+  client = new library.LanguageClient('flc', 'Fl', server, {
+    documentSelector: [{ language: 'fl' }],
+    synchronize: { fileEvents: vscode.workspace.createFileSystemWatcher('**/*.{fl,fut}') },
+  });
   await client.start();
 };
 

@@ -446,6 +446,109 @@ def formats(client, folder):
     assert client.ask("textDocument/formatting", textDocument={"uri": d.uri}, options={}) == []
 
 
+HINTED = """\
+def h [n] (xs: [n]f32) (k: i64) : i64 =
+  let ys = filter (> 0) xs
+  let (a, _b) = unzip (map (\\x -> (x, i64.f32 x)) ys)
+  let zs = copy xs let zs[0] = 1
+  let sq v = v * v
+  let w : i64 = n
+  in loop acc = w + i64.f32 (zs[0] + f32.sum a) for i < k do acc + sq i
+def v = [1, 2]
+"""
+
+
+def tells_types_that_are_not_written(client, folder):
+    d = document(client, folder, HINTED)
+
+    def hints(first, last):
+        span = {"start": d.position(first), "end": d.position(last)}
+        found = client.ask("textDocument/inlayHint", textDocument={"uri": d.uri}, range=span)
+        return [(d.text[:d.index(hint["position"])].split()[-1].strip("(\\"), hint["label"]) for hint in found]
+
+    assert hints(0, len(HINTED)) == [
+        ("ys", ": [?1]f32"), ("a", ": [?1]f32"), ("x", ": f32"), ("zs", ": [n]f32"), ("v", ": i64"),
+        ("acc", ": i64"), ("i", ": i64"), ("v", ": [2]i32")], hints(0, len(HINTED))
+    assert hints(0, HINTED.index("let (a")) == [("ys", ": [?1]f32")]
+    client.change(d.uri, "def x = (")
+    assert hints(0, 5) == []
+
+
+MISTAKEN = """\
+def a (xs: []f32) = lenght xs
+def b (x: i32) : f32 = x * 2
+def c (x: float) = f32.sqroot 2
+def d (x: i32) = if x > 0 and x < 2 then 1 else 2
+def e (xs: []i32) = f32.sum (map (+ 1) xs)
+def f (x: i32) = let y = 1 in 'é' :> f32
+def g (x: i32) (y: f32) = x + y
+"""
+
+
+def proposes_edits(client, folder):
+    d = document(client, folder, MISTAKEN)
+    actions = client.ask("textDocument/codeAction", textDocument={"uri": d.uri},
+                         range={"start": d.position(0), "end": d.position(9)}, context={"diagnostics": d.messages})
+    assert all(action["kind"] == "quickfix" and len(action["diagnostics"]) == 1 for action in actions), actions
+    made = [(d.word(edit["range"]), edit["newText"]) for action in actions for edit in action["edit"]["changes"][d.uri]]
+    assert made == [
+        ("lenght", "length"), ("x * 2", "(f32.i32 (x * 2))"), ("float", "f32"), ("f32.sqroot", "f32.sqrt"), ("and", "&&"),
+        ("map (+ 1) xs", "(map f32.i32 (map (+ 1) xs))"), ("y", "_y"), ("y", "(i32.f32 y)")], made
+    assert actions[0]["title"] == "Change to length" and actions[1]["title"] == "Convert by f32.i32", actions
+    none = client.ask("textDocument/codeAction", textDocument={"uri": d.uri}, range={}, context={"diagnostics": []})
+    assert none == client.ask("textDocument/codeAction", textDocument={"uri": d.uri}) == []
+
+
+def takes_changes_of_ranges(client, folder):
+    d = document(client, folder, "-- é𝄞\r\ndef a = \"é𝄞\" ++ lenght\ndef b = 1\n")
+
+    def replace(word, text):
+        start = d.text.index(word)
+        span = {"start": d.position(start), "end": d.position(start + len(word))}
+        d.text = d.text.replace(word, text, 1)
+        return {"range": span, "text": text}
+
+    client.version += 1
+    changes = [replace("lenght", "\"x𝄞\""), replace("𝄞\"", "\""), replace("-- é", "def 𝄞 = -- é\n--"), replace("𝄞", "c"),
+               replace("-- é", "2 -- "), replace("\n", "\n\n")]
+    client.notify("textDocument/didChange", textDocument={"uri": d.uri, "version": client.version}, contentChanges=changes)
+    assert client.wait_for_messages(d.uri) == []
+    assert client.about("textDocument/hover", d, "a =")["contents"]["value"].startswith("```fl\na : *[7]u8"), d.text
+    for start, end in [(5, 2), (0, 10**6), (-3, -2)]:
+        span = {"start": {"line": start, "character": 0}, "end": {"line": end, "character": 7}}
+        client.version += 1
+        client.notify("textDocument/didChange", textDocument={"uri": d.uri, "version": client.version},
+                      contentChanges=[{"range": span, "text": "def z = 1"}, {}])
+        client.wait_for_messages(d.uri)
+    assert client.change(d.uri, PROGRAM) == []
+
+
+def counts_columns_as_agreed(_, folder):
+    client = Client()
+    encodings = {"general": {"positionEncodings": ["utf-8", "utf-16"]}}
+    assert client.request("textDocument/hover")["error"]["code"] == -32002
+    assert client.ask("initialize", capabilities=encodings)["capabilities"]["positionEncoding"] == "utf-8"
+    assert client.request("initialize")["error"]["code"] == -32600
+    line = 'def x = "é𝄞" ++ y'
+    messages = client.open((Path(folder) / "u.fl").as_uri(), line)
+    assert messages[0]["range"]["start"]["character"] == len(line.encode()) - 1, messages
+    client.ask("shutdown")
+    assert client.request("textDocument/hover")["error"]["code"] == -32600
+    client.notify("exit")
+    assert client.server.wait(TIME_LIMIT_S) == 0
+
+
+def looks_again_at_files_that_changed(client, folder):
+    other = Path(folder) / "other.fl"
+    other.write_text("def one = 1i32\n", encoding="utf-8")
+    d = document(client, folder, 'import "other"\ndef two = one + 1i32\n', "user.fl")
+    assert d.messages == []
+    other.write_text("def one = 1i64\n", encoding="utf-8")
+    client.messages.clear()
+    client.notify("workspace/didChangeWatchedFiles", changes=[{"uri": other.as_uri(), "type": 2}])
+    assert "has type `i32`, expected `i64`" in client.wait_for_messages(d.uri)[0]["message"]
+
+
 def survives(client, folder):
     d = document(client, folder)
     assert client.request("no/such/method")["error"]["code"] == -32601
@@ -470,7 +573,8 @@ def survives(client, folder):
 
 TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, refers_to_what_others_make, knows_what_is_open, renames, renames_across_files,
          completes,
-         lists_symbols, formats, survives]
+         lists_symbols, formats, tells_types_that_are_not_written, proposes_edits, takes_changes_of_ranges, counts_columns_as_agreed,
+         looks_again_at_files_that_changed, survives]
 
 
 def main():
@@ -480,7 +584,7 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             try:
                 able = client.ask("initialize", processId=None, rootUri=None, capabilities={})["capabilities"]
-                assert able["renameProvider"] and able["hoverProvider"]
+                assert able["renameProvider"] and able["hoverProvider"] and able["positionEncoding"] == "utf-16"
                 client.notify("initialized")
                 test(client, folder)
                 assert client.ask("shutdown") is None

@@ -11,7 +11,8 @@ from pathlib import Path
 EXTENSION = Path(__file__).resolve().parents[2] / "editors/vscode"
 SCRIPT = """
 const Module = require('module'), load = Module._load, seen = { messages: [] };
-const vscode = { workspace: { getConfiguration: () => ({ get: () => process.argv[2] }) },
+const vscode = { workspace: { getConfiguration: () => ({ get: () => process.argv[2] }),
+    createFileSystemWatcher: pattern => ({ pattern }) },
   window: { showInformationMessage: text => seen.messages.push(text) } };
 class LanguageClient {
   constructor(id, name, server, options) { Object.assign(seen, { server, options }); }

@@ -10,7 +10,13 @@
 #include <unistd.h>
 
 // Errors of the protocol.
-enum { METHOD_UNKNOWN = -32601, INTERNAL_ERROR = -32603, REQUEST_FAILED = -32803 };
+enum {
+  INVALID_REQUEST = -32600,
+  NOT_READY = -32002,
+  METHOD_UNKNOWN = -32601,
+  INTERNAL_ERROR = -32603,
+  REQUEST_FAILED = -32803
+};
 
 // ---- documents
 
@@ -26,12 +32,21 @@ static const char *uri_of(const json_t *params) {
   return uri ? uri : "";
 }
 
-// `version` is where the editor says of which version the text is.
-static void set_document_text(LspDocument *d, const json_t *text, const json_t *version) {
-  d->version = json_integer_value(json_object_get(version, "version"));
-  d->length = json_string_length(text);
-  d->text = text_format("%.*s", (int)d->length, d->length ? json_string_value(text) : "");
+static void set_document_text(LspDocument *d, const char *text, size_t length) {
+  d->text = text;
+  d->length = length;
   d->open = d->changed = true;
+}
+
+// `version` is where the editor says of which version the text is.
+static void set_version(LspDocument *d, const json_t *version) {
+  d->version = json_integer_value(json_object_get(version, "version"));
+}
+
+// The characters of a string, for good.
+static const char *content_of(const json_t *text) {
+  size_t length = json_string_length(text);
+  return text_format("%.*s", (int)length, length ? json_string_value(text) : "");
 }
 
 static bool imports(const LspDocument *d, const char *path) {
@@ -64,18 +79,42 @@ static void open_document(Lsp *lsp, const json_t *params) {
   LspDocument *known = find_document(lsp, uri);
   const json_t *document = json_object_get(params, "textDocument");
   LspDocument *d = known ? known : new_document(lsp, uri);
-  set_document_text(d, json_object_get(document, "text"), document);
+  const json_t *text = json_object_get(document, "text");
+  set_document_text(d, content_of(text), json_string_length(text));
+  set_version(d, document);
   change_importers(lsp, d->path);
 }
 
-// The whole text comes each time; the last change is what there is.
+// The new text of a range, or of the whole document.
+static void apply_change(LspDocument *d, const json_t *change) {
+  const json_t *text = json_object_get(change, "text"),
+               *range = json_object_get(change, "range");
+  if (!json_is_string(text)) return;
+  if (!json_is_object(range)) {
+    set_document_text(d, content_of(text), json_string_length(text));
+    return;
+  }
+  const SourceFile *file = source_file_new(d->path, d->text, d->length);
+  uint32_t start = lsp_offset(file, json_object_get(range, "start"));
+  uint32_t end = lsp_offset(file, json_object_get(range, "end"));
+  if (end < start) return;
+  Text *t = text_new();
+  text_add_bytes(t, d->text, start);
+  if (json_string_length(text))
+    text_add_bytes(t, json_string_value(text), json_string_length(text));
+  text_add_bytes(t, d->text + end, d->length - end);
+  set_document_text(d, text_str(t), text_length(t));
+}
+
 static void change_document(Lsp *lsp, const json_t *params) {
   LspDocument *d = find_document(lsp, uri_of(params));
   const json_t *changes = json_object_get(params, "contentChanges");
   size_t count = json_array_size(changes);
   if (!d || !count) return;
-  set_document_text(d, json_object_get(json_array_get(changes, count - 1), "text"),
-                    json_object_get(params, "textDocument"));
+  for (size_t i = 0; i < count; i++)
+    apply_change(d, json_array_get(changes, i));
+  set_version(d, json_object_get(params, "textDocument"));
+  d->changed = true;
   change_importers(lsp, d->path);
 }
 
@@ -161,15 +200,28 @@ static void publish_changes(Lsp *lsp) {
 
 // ---- the protocol
 
-static json_t *initialize(void) {
-  enum { SYNC_WHOLE = 1 };
+// The editor names the units that it counts columns in, the best first; UTF-16 is always one.
+static const char *choose_encoding(const json_t *params) {
+  const json_t *able = json_object_get(params, "capabilities");
+  const json_t *known =
+      json_object_get(json_object_get(able, "general"), "positionEncodings");
+  const char *first = json_string_value(json_array_get(known, 0));
+  if (!first || strcmp(first, "utf-8") != 0) return "utf-16";
+  lsp_count_bytes();
+  return first;
+}
+
+static json_t *initialize(const json_t *params) {
+  enum { SYNC_RANGES = 2 };
   return json_pack(
-      "{s:{s:i, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}",
-      "capabilities", "textDocumentSync", SYNC_WHOLE, "hoverProvider", 1,
-      "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
-      "documentSymbolProvider", 1, "documentFormattingProvider", 1, "renameProvider", 1,
-      "completionProvider", "triggerCharacters", ".", "serverInfo", "name", "flc",
-      "version", FLC_VERSION);
+      "{s:{s:s, s:{s:b, s:i}, s:b, s:{s:[s]}, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
+      "s:{s:[s]}}, s:{s:s, s:s}}",
+      "capabilities", "positionEncoding", choose_encoding(params), "textDocumentSync",
+      "openClose", 1, "change", SYNC_RANGES, "inlayHintProvider", 1, "codeActionProvider",
+      "codeActionKinds", "quickfix", "hoverProvider", 1, "definitionProvider", 1,
+      "referencesProvider", 1, "documentHighlightProvider", 1, "documentSymbolProvider",
+      1, "documentFormattingProvider", 1, "renameProvider", 1, "completionProvider",
+      "triggerCharacters", ".", "serverInfo", "name", "flc", "version", FLC_VERSION);
 }
 
 static void respond(const json_t *id, json_t *result) {
@@ -199,6 +251,8 @@ static const struct {
   { "textDocument/completion", lsp_completion, false },
   { "textDocument/rename", lsp_rename, true },
   { "textDocument/formatting", lsp_formatting, false },
+  { "textDocument/inlayHint", lsp_inlay_hints, true },
+  { "textDocument/codeAction", lsp_code_actions, false },
 };
 // clang-format on
 enum { QUESTION_COUNT = sizeof questions / sizeof *questions };
@@ -223,13 +277,25 @@ static void answer_question(Lsp *lsp, const json_t *id, int question, json_t *pa
 
 static void handle_request(Lsp *lsp, const char *method, const json_t *id,
                            json_t *params) {
+  bool starts = strcmp(method, "initialize") == 0;
+  if (!lsp->ready && !starts) {
+    refuse(id, NOT_READY, "the first request is initialize");
+    return;
+  }
+  if (lsp->shut_down || (lsp->ready && starts)) {
+    refuse(id, INVALID_REQUEST,
+           lsp->shut_down ? "the server has been shut down"
+                          : "the server is initialized already");
+    return;
+  }
   for (int i = 0; i < QUESTION_COUNT; i++) {
     if (strcmp(method, questions[i].method) != 0) continue;
     answer_question(lsp, id, i, params);
     return;
   }
-  if (strcmp(method, "initialize") == 0) {
-    respond(id, initialize());
+  if (starts) {
+    lsp->ready = true;
+    respond(id, initialize(params));
   } else if (strcmp(method, "shutdown") == 0) {
     lsp->shut_down = true;
     respond(id, json_null());
@@ -238,10 +304,21 @@ static void handle_request(Lsp *lsp, const char *method, const json_t *id,
   }
 }
 
+// Files that are not open and have changed on the disk.
+static void change_files(Lsp *lsp, const json_t *params) {
+  const json_t *changes = json_object_get(params, "changes");
+  for (size_t i = 0; i < json_array_size(changes); i++) {
+    const char *uri =
+        json_string_value(json_object_get(json_array_get(changes, i), "uri"));
+    if (uri) change_importers(lsp, lsp_path_of_uri(uri));
+  }
+}
+
 static void handle_notification(Lsp *lsp, const char *method, const json_t *params) {
   if (strcmp(method, "textDocument/didOpen") == 0) open_document(lsp, params);
   if (strcmp(method, "textDocument/didChange") == 0) change_document(lsp, params);
   if (strcmp(method, "textDocument/didClose") == 0) close_document(lsp, params);
+  if (strcmp(method, "workspace/didChangeWatchedFiles") == 0) change_files(lsp, params);
   if (strcmp(method, "exit") == 0) lsp->over = true;
 }
 

@@ -18,7 +18,7 @@ typedef struct LspDocument {
 
 typedef struct Lsp {
   Vec(LspDocument) documents;
-  bool shut_down, over;
+  bool ready, shut_down, over;
 } Lsp;
 
 // A question about a document.
@@ -33,6 +33,8 @@ typedef struct LspQuery {
 
 // ---- text.c: places, as the protocol has them: lines from 0 and UTF-16 units in them
 
+// From here on the units are bytes, as the editor has agreed.
+void lsp_count_bytes(void);
 uint32_t lsp_offset(const SourceFile *file, const json_t *position);
 json_t *lsp_range(Loc loc);
 json_t *lsp_location(const char *uri, Loc loc);
@@ -105,7 +107,7 @@ Program *lsp_program_of(Compiler *c, SourceFile *file);
 // The name that the editor has for a file.
 const char *lsp_uri_of(const LspQuery *q, const SourceFile *file);
 
-// ---- answers: JSON, `null` where there is nothing to say (answer.c, complete.c,
+// ---- answers: JSON, `null` where there is nothing to say (answer.c, advise.c, complete.c,
 // rename.c)
 
 json_t *lsp_hover(LspQuery *q);
@@ -116,5 +118,7 @@ json_t *lsp_symbols(LspQuery *q);
 json_t *lsp_completion(LspQuery *q);
 json_t *lsp_formatting(LspQuery *q);
 json_t *lsp_rename(LspQuery *q);
+json_t *lsp_inlay_hints(LspQuery *q);
+json_t *lsp_code_actions(LspQuery *q);
 // {"messages": those about the document, "imports": lsp_imports, or null if they are not known}
 json_t *lsp_diagnostics(LspQuery *q);

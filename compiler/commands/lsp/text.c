@@ -11,7 +11,14 @@ static int bytes_of(char first) {
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-static int units_of(char first) { return bytes_of(first) == 4 ? 2 : 1; }
+static bool counts_bytes;
+
+void lsp_count_bytes(void) { counts_bytes = true; }
+
+static int units_of(char first) {
+  int bytes = bytes_of(first);
+  return counts_bytes ? bytes : bytes == 4 ? 2 : 1;
+}
 
 static uint32_t line_end(const SourceFile *file, uint32_t line) {
   return line + 1 < file->line_count ? file->line_starts[line + 1] - 1
