@@ -58,6 +58,12 @@ def patterns_define_several_names(flc, _):
                   "let (one, _) =\n  (5, 6)\n\none\n:{\nlet (d, e) = (6, 7)\nin d + e\n:}\n",
                   "3i32\n(2i32, 2i32, 1i32, true)\n[1i32]\n12i32\n5i32\n13i32\n")
     assert err == "", err
+    err = answers(flc, "let x : f32 = 3\nlet (a : f32, b) = (x, 4)\n(a, b)\nlet [n] (xs: [n]i32) = [1, 2]\n(n, xs)\n"
+                  "let (k : f32) =\n  3\n\nk\nlet v : #a | #b i32 = #b 3\nv\nlet _ : f32 = 3\nlet z : f32 = x in z\n",
+                  "(3.0f32, 4i32)\n(2i64, [1i32, 2i32])\n3.0f32\n#b 3i32\n3.0f32\n")
+    assert err == "", err
+    err = answers(flc, "let (q : i32, r) = (zz, 3)\n", "")
+    assert "[1]:2:21: error: unknown name `zz`" in err, err
     err = answers(flc, "let (p, q) = (1, zz)\nlet (p, q) = 1\n", "")
     assert "[1]:1:18: error: unknown name `zz`" in err and "[2]:" in err, err
 

@@ -81,13 +81,22 @@ static ReplKind read_expression(const InputText *in) {
 
 // ---- `let (a, b) = e`: several names at once
 
+// let x = e, and let x : t = e; a bracket would begin a pattern.
+static bool is_definition(const AstExp *let) {
+  const AstPat *pat = let->u.let.pat;
+  const char *after = let->loc.file->text + let->loc.start + strlen("let");
+  if (after[strspn(after, " \t\n")] == '(') return false;
+  if (pat->kind == AST_PAT_ASCRIBE) pat = pat->u.ascribe.pat;
+  return pat->kind == AST_PAT_NAME && !let->u.let.sizes.count;
+}
+
 // An expression whose body is not written yet, of a pattern of several names; NULL if it is none.
 static const AstExp *read_let(const InputText *in) {
   const char *text = text_format("%.*s\nin ()", (int)in->length, in->text);
   const InputText with_body = { in->name, text, strlen(text) };
   const AstExp *exp = source_parse_exp(compiler_new(), file_of(&with_body));
   bool is_let = exp && exp->kind == AST_LET && exp->u.let.body->loc.start > in->length;
-  return is_let && exp->u.let.pat->kind != AST_PAT_NAME ? exp : NULL;
+  return is_let && !is_definition(exp) ? exp : NULL;
 }
 
 typedef Vec(Name) LetNames;
@@ -100,10 +109,42 @@ static void add_bound_name(void *state, const AstPat *name) {
 // "(a, b)"
 static const char *all_names(const LetNames *names) {
   Text *t = text_new();
+  text_add(t, "(");
   for (int i = 0; i < names->count; i++)
-    text_printf(t, "%s%s", i ? ", " : "(", names->at[i]);
+    text_printf(t, "%s%s", i ? ", " : "", names->at[i]);
   text_add(t, ")");
   return text_str(t);
+}
+
+static LetNames names_of(const AstExp *let) {
+  LetNames names = { 0 };
+  vec_each (const AstTypeParam *, size, &let->u.let.sizes)
+    vec_push(&names, size->name);
+  ast_visit_names(let->u.let.pat, add_bound_name, &names);
+  return names;
+}
+
+static const char *part_of(const LetNames *names, int i) {
+  return names->count > 1 ? text_format(".%d", i) : "";
+}
+
+// Does the pattern say sizes or types, which tell what literals are?
+static bool is_typed(const AstExp *let) {
+  Loc pattern = let->u.let.pat->loc;
+  const char *text = let->loc.file->text + pattern.start;
+  return let->u.let.sizes.count || memchr(text, ':', pattern.end - pattern.start);
+}
+
+// The whole gets a name, with all names as its value.
+static void add_typed_let(const InputText *in, const AstExp *let, const char *value,
+                          ReplSession *out) {
+  LetNames names = names_of(let);
+  Text *t = text_new();
+  text_printf(t, "def %s =\n%.*s\nin %s", value, (int)in->length, let->loc.file->text,
+              all_names(&names));
+  for (int i = 0; i < names.count; i++)
+    text_printf(t, "\ndef %s = %s%s", names.at[i], value, part_of(&names, i));
+  vec_push(&out->pieces, (ReplPiece){ in->name, text_str(t), true });
 }
 
 // The value gets a name, and each name of the pattern is a part of it.  Columns stay as they are.
@@ -114,15 +155,18 @@ static void add_let(const InputText *in, const AstExp *let, ReplSession *out) {
       equals = (int)(strcspn(text + pattern.end, "=") + pattern.end);
   const char *value =
       text_format("in_%.*s", (int)strcspn(in->name + 1, "]"), in->name + 1);
+  if (is_typed(let)) {
+    add_typed_let(in, let, value, out);
+    return;
+  }
   Text *t = text_new();
   text_printf(t, "%.*sdef %-*s%.*s", start, text, equals - start - 4, value,
               (int)in->length - equals, text + equals);
-  LetNames names = { 0 };
-  ast_visit_names(let->u.let.pat, add_bound_name, &names);
+  LetNames names = names_of(let);
   for (int i = 0; i < names.count; i++)
     text_printf(t, "\ndef %s = let %.*s = %s in %s%s", names.at[i],
                 (int)(pattern.end - pattern.start), text + pattern.start, value,
-                all_names(&names), names.count > 1 ? text_format(".%d", i) : "");
+                all_names(&names), part_of(&names, i));
   vec_push(&out->pieces, (ReplPiece){ in->name, text_str(t), true });
 }
 
