@@ -6,7 +6,9 @@ a time, so calls into one module wait for each other.
 import collections
 import ctypes
 import json
+import os
 import threading
+import weakref
 
 import numpy as np
 
@@ -35,6 +37,38 @@ def take_text(pointer):
     text = ctypes.string_at(pointer).decode("utf-8", "replace")
     LIBC.free(pointer)
     return text
+
+
+def refuse_forked():
+    """OpenCL's threads are not there in a forked process, and would be waited for without end."""
+    raise errors.DeviceError("OpenCL was at work in the process that this one was forked from, and cannot be used here: "
+                             "start processes by multiprocessing's \"spawn\" or \"forkserver\"")
+
+
+class Forked:
+    """The lock of a library in a process that was forked from the one that opened it."""
+
+    def __enter__(self):
+        refuse_forked()
+
+    def __exit__(self, *_):
+        return False
+
+    def acquire(self, blocking=True):
+        return False
+
+
+OPENED = weakref.WeakSet()
+USED_IN = []  # the processes that have used OpenCL, this one or one that it was forked from
+
+
+def leave_libraries():
+    """After a fork, in the child: nothing is called any more, not even to free it."""
+    for library in OPENED:
+        library.lock, library.context, library.config = Forked(), None, None
+
+
+os.register_at_fork(after_in_child=leave_libraries)
 
 
 class Library:
@@ -71,6 +105,10 @@ class Library:
     # ---- the context
 
     def open(self, settings):
+        if USED_IN and USED_IN[0] != os.getpid():
+            refuse_forked()
+        USED_IN[:] = [os.getpid()]
+        OPENED.add(self)
         self.config = self.function("fl_context_config_new", POINTER)()
         for setting, value in settings:
             kind = ctypes.c_char_p if isinstance(value, bytes) else ctypes.c_int

@@ -153,7 +153,8 @@ class Module:
     @property
     def command_queue(self):
         """The command queue as an integer, for PyOpenCL's CommandQueue.from_int_ptr; it stays the module's."""
-        return self._library.context_function("get_command_queue", values.POINTER)(self._library.context)
+        with self._library.lock:
+            return self._library.context_function("get_command_queue", values.POINTER)(self._library.context)
 
     def restore(self, type, data):
         """The value that `bytes(value)` has stored."""

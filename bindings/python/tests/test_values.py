@@ -222,6 +222,40 @@ kept.append(kept)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_forked_processes_are_told():
+    program = """
+import multiprocessing, numpy as np, flc
+SUM = "entry main [n] (xs: [n]f32) : f32 = f32.sum xs"
+def message(use):
+    try:
+        return use()
+    except flc.DeviceError as error:
+        return str(error)
+def work(connection):
+    uses = [lambda: module.main([1]), lambda: kept.numpy(), lambda: module.command_queue, lambda: flc.source(SUM).main([2])]
+    connection.send([message(use) for use in uses])
+fork = multiprocessing.get_context("fork")
+def told():
+    here, there = fork.Pipe()
+    process = fork.Process(target=work, args=(there,))
+    process.start()
+    assert here.poll(60)
+    messages = here.recv()
+    process.join(60)
+    assert process.exitcode == 0
+    return messages
+module = kept = None
+module = flc.source(SUM)
+kept = module.to_device(np.float32([1, 2]))
+assert module.main(kept) == 3
+messages = told()
+assert all("spawn" in text for text in messages), messages
+assert module.main(kept) == 3
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_threads_may_share_a_module(values):
     results = []
 
