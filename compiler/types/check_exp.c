@@ -149,6 +149,21 @@ const Type *field_of(Check *k, const Type *record, Name field, Loc loc) {
   return type_error(k, loc);
 }
 
+// Once for each value: the module is often used.
+static void tell_hidden(Check *k, const AstExp *base, Name member) {
+  Name name = base->u.name.name.name;
+  const Binding *value = base->u.name.binding;
+  uint32_t place = value ? value->loc.start : 0;
+  Name key = name_of(k->c->names, text_format("module %s is hidden at %u", name, place));
+  if (map_has(k->unknown, key)) return;
+  map_put(k->unknown, key, key);
+  error(k->c, base->loc,
+        "`%s` is a value here, which hides the module whose `%s` is meant", name, member);
+  if (value && value->loc.file && !value->loc.file->built_in)
+    note(k->c, value->loc, "`%s` is bound here", name);
+  hint(k->c, "give one of them another name");
+}
+
 // f64.sqrt, where f64 is a value without such a field that has the name of the module
 static bool hides_module(Check *k, const AstExp *base, const Type *type, Name member) {
   bool plain = base->kind == AST_NAME && base->u.name.name.qualifiers.count == 0;
@@ -158,10 +173,7 @@ static bool hides_module(Check *k, const AstExp *base, const Type *type, Name me
   if (type->kind == TYPE_VAR) return false;
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
     if (type->u.record.fields[i].name == member) return false;
-  error(k->c, base->loc,
-        "`%s` is a value here, which hides the module whose `%s` is meant",
-        base->u.name.name.name, member);
-  hint(k->c, "give one of them another name");
+  tell_hidden(k, base, member);
   return true;
 }
 
