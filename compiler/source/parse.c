@@ -1,5 +1,6 @@
 // The parser's view of the tokens, its messages, and the entries.
 #include "source/parse.h"
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -167,9 +168,27 @@ static void expect_end(Parser *p) {
   if (!p->failed && !at_kind(p, TOKEN_END)) fail_expected(p, token_text(TOKEN_END));
 }
 
+static bool is_behind_blank_line(const SourceFile *file, const Token *token) {
+  int newlines = 0;
+  for (uint32_t at = token->start; at > 0 && isspace((unsigned char)file->text[at - 1]);
+       at--)
+    newlines += file->text[at - 1] == '\n';
+  return newlines > 1;
+}
+
+// A file's only comment before its first definition is the file's if a blank line or an import
+// follows.
+static void find_file_doc(const SourceFile *file, Token *first) {
+  bool opens = first->kind == TOKEN_IMPORT || first->kind == TOKEN_OPEN;
+  if (first->file_doc || !(opens || is_behind_blank_line(file, first))) return;
+  first->file_doc = first->doc;
+  first->doc = NULL;
+}
+
 AstProgram *source_parse(Compiler *c, const SourceFile *file) {
   int errors = diag_error_count(c);
   Parser p = parser_new(c, file);
+  find_file_doc(file, &p.tokens.at[0]);
   AstProgram *program = new_node(AstProgram, .file = file, .doc = peek(&p)->file_doc);
   program->decls = parse_decls(&p, TOKEN_END);
   return diag_error_count(c) == errors ? program : NULL;

@@ -155,6 +155,24 @@ def the_prelude_has_pages(flc, folder):
     has(found["soacs.html"].text, "def map 'a [n] 'x (f: a -> x) (as: [n]a) : *[n]x")
 
 
+def a_comment_alone_may_be_the_files(flc, folder):
+    inside = pathlib.Path(folder, "alone")
+    inside.mkdir()
+    texts = {"apart": "-- | Of the file.\n\ndef f = 1i32\n", "import": '-- | Of the file.\nimport "apart"\ndef g = f\n',
+             "tests": "-- | Of the file.\n-- ==\n-- entry: h\n\n-- plain\n\nentry h = 1i32\n",
+             "close": "-- | Of d.\ndef d = 1i32\n", "behind": "def e = 1i32\n\n-- | Of d.\n\ndef d = 1i32\n"}
+    for name, text in texts.items():
+        (inside / f"{name}.fl").write_text(text, encoding="utf-8")
+    done = run(flc, str(inside), "-o", f"{folder}/alone-out")
+    assert done.returncode == 0 and not done.stderr, done
+    found = pages(f"{folder}/alone-out")
+    for name in ("apart", "import", "tests"):
+        assert [name, "Of the file."] in found["index.html"].rows, found["index.html"].rows
+    for name in ("close", "behind"):
+        assert [name, "Of d."] not in found["index.html"].rows
+        has(found[f"{name}.html"].text, "Of d.")
+
+
 def what_cannot_be_done_is_said(flc, folder):
     bad = pathlib.Path(folder, "bad.fl")
     bad.write_text("def f (x: i32) : f32 = x\n", encoding="utf-8")
@@ -184,6 +202,7 @@ def main(flc):
         done = run(flc, str(inside), "-o", f"{folder}/all")
         assert done.returncode == 0 and set(pages(f"{folder}/all")) == set(found), done
         the_prelude_has_pages(flc, folder)
+        a_comment_alone_may_be_the_files(flc, folder)
         what_cannot_be_done_is_said(flc, folder)
     print("all passed")
 
