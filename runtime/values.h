@@ -366,6 +366,10 @@ RT_FN const char *rt_word_hint(const struct rt_reader *r, size_t at, enum rt_ele
   bool negative = first == '-';
   if (first == '(')
     return "\nhint: the values of a tuple follow one another, without brackets";
+  if (first == '{')
+    return "\nhint: the fields of a record follow one another, without braces and names";
+  if (first == '#')
+    return "\nhint: the number of a constructor comes first, from 0 on, then what all of them hold";
   if (first == ',')
     return "\nhint: no comma stands between values, nor in a number: `1.5`";
   at += negative;

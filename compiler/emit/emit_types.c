@@ -92,13 +92,14 @@ static const char *add_c_name(Text *t, const char *at) {
   return *at ? at + 1 : at;
 }
 
-// "opaque_point", "opaque_tup2_i32_f32"; with a hash if that is long or taken.
+// "opaque_point", "opaque_tup2_i32_f32"; with a hash if that is long or taken, or of constructors.
 static const char *opaque_c_name(const Emit *e, const char *name) {
   enum { MOST_CHARACTERS = 60 };
   Text *t = text_new();
   text_add(t, "opaque_");
   add_c_name(t, name);
-  if (text_length(t) <= MOST_CHARACTERS && !has_c_name(e, text_str(t)))
+  bool is_plain = !strchr(name, '#');
+  if (is_plain && text_length(t) <= MOST_CHARACTERS && !has_c_name(e, text_str(t)))
     return text_str(t);
   return text_format("opaque_%.16s", hash_of(name, strlen(name)));
 }

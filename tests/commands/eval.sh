@@ -11,6 +11,7 @@ entry main [n] (count: i32) (rows: [n][2]f64) (flag: bool) =
   if flag then f64.i32 count + f64.sum (flatten rows) else 0
 entry signs (byte: u8) (xs: []i8) = (byte, xs)
 entry failing (xs: []i32) = xs[5]
+entry part (s: #a | #b i32 (#c | #d)) (xs: [](#a | #e i32)) = match s case #a -> length xs case #b _ _ -> 1
 END
 
 # expect STATUS PATTERN ENTRY INPUT: the outcome of an evaluation.
@@ -55,4 +56,8 @@ expect 1 'hint: no comma stands between values' main '3, [[1.0]] true'
 expect 1 'found .1.0e1f.$' signs '1 [1.0e1f]'
 expect 1 'p.fl:4:.*out of bounds' failing '[1, 2]'
 expect 1 'no entry point .missing.' missing ''
+expect 1 'parameter s: #a . #b i32 \(#c . #d\): .*found .#.$' part '#a'
+expect 1 'hint: the number of a constructor comes first' part '#a'
+expect 1 'parameter xs: \[n\]\(#a . #e i32\): ' part '1 2 0'
+expect 1 'hint: the fields of a record follow one another' signs '{1}'
 [ "$failures" = 0 ]

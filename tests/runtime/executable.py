@@ -59,6 +59,8 @@ def mistakes():
         ([], "[-Infinity]", b"expected f32, found '-Infinity'\nhint: write `-f32.inf`\n"),
         ([], "[-1e5f]", b"expected f32, found '-1e5f'\nhint: the suffix of its type is `f32`: `-1e5f32`\n"),
         (["-e", "pair"], "(3)", b"found '('\nhint: the values of a tuple follow one another, without brackets\n"),
+        (["-e", "pair"], "{3}", b"found '{'\nhint: the fields of a record follow one another, without braces and names\n"),
+        (["-e", "pair"], "#a", b"found '#'\nhint: the number of a constructor comes first, from 0 on, then what all of them hold\n"),
         (["-e", "pair"], "3L", b"found '3L'\nhint: the suffix of its type is `i64`: `3i64`\n"),
     ]:
         got = run(args, data, 1).stderr

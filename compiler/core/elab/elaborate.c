@@ -133,7 +133,31 @@ static int leaf_count(const Type *type) {
   return count;
 }
 
+static void add_outside_type(Text *t, const Type *type);
+
+static bool is_unnamed_sum(const Type *type) {
+  while (type->kind == TYPE_ARRAY)
+    type = type->u.array.elem;
+  return type->kind == TYPE_RECORD && !type->alias && type_is_sum(type);
+}
+
+// #a | #b i32 (#c | #d): the record's first field is the number of the constructor.
+static void add_outside_sum(Text *t, const Type *sum) {
+  for (int i = 1; i < sum->u.record.count; i++) {
+    const TypeField *constructor = &sum->u.record.fields[i];
+    text_printf(t, "%s%s", i > 1 ? " | " : "", constructor->name);
+    for (int k = 0; k < constructor->type->u.record.count; k++) {
+      const Type *part = constructor->type->u.record.fields[k].type;
+      bool brackets = part->kind == TYPE_RECORD && is_unnamed_sum(part);
+      text_add(t, brackets ? " (" : " ");
+      add_outside_type(t, part);
+      if (brackets) text_add(t, ")");
+    }
+  }
+}
+
 static void add_outside_type(Text *t, const Type *type) {
+  bool is_array = type->kind == TYPE_ARRAY;
   while (type->kind == TYPE_ARRAY) {
     text_printf(t, "[%s]", size_text(type->u.array.size));
     type = type->u.array.elem;
@@ -143,6 +167,12 @@ static void add_outside_type(Text *t, const Type *type) {
     text_add(t, is_prim       ? prim_type_name(type->u.prim)
                 : type->alias ? type->alias
                               : type_text(type));
+    return;
+  }
+  if (is_unnamed_sum(type)) {
+    if (is_array) text_add(t, "(");
+    add_outside_sum(t, type);
+    if (is_array) text_add(t, ")");
     return;
   }
   bool is_tuple = type_is_tuple(type);

@@ -308,6 +308,11 @@ static const char *word_hint(const ValueReader *r, size_t at, PrimType type) {
   at += strlen(sign);
   if (first == '(')
     return "\nhint: the values of a tuple follow one another, without brackets";
+  if (first == '{')
+    return "\nhint: the fields of a record follow one another, without braces and names";
+  if (first == '#')
+    return "\nhint: the number of a constructor comes first, from 0 on, then what all of "
+           "them hold";
   if (first == ',')
     return "\nhint: no comma stands between values, nor in a number: `1.5`";
   size_t length = word_end(r, at) - at;
