@@ -23,7 +23,7 @@ struct rt_team {
 // What a worker keeps.
 struct rt_member {
   struct rt_team *team;
-  int64_t numbers, stages;  // used so far
+  int64_t numbers;  // used so far
 };
 
 RT_FN struct rt_member *rt_member_of(const struct rt_workers *w) {
@@ -47,7 +47,8 @@ RT_FN void rt_meet(struct rt_team *team) {
 }
 
 // Numbers and stages have two places, which take turns: who comes to a place again has met all
-// others since, after they were done with it.
+// others since, after they were done with it.  Numbers are counted for both: a worker that fails
+// stages nothing in that call, but meets the others.
 RT_FN int rt_transport_least(struct rt_workers *w, int number) {
   struct rt_member *m = rt_member_of(w);
   int *numbers = m->team->numbers + m->numbers++ % RT_STAGES * w->size;
@@ -83,7 +84,7 @@ RT_FN void rt_transport_alone(struct rt_workers *w, bool begins) {
 RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes) {
   struct rt_member *m = rt_member_of(w);
   struct rt_team *team = m->team;
-  int k = (int)(m->stages++ % RT_STAGES);
+  int k = (int)(m->numbers % RT_STAGES);
   pthread_mutex_lock(&team->meeting);
   if (bytes > team->stage_bytes[k] || !team->stages[k]) {
     free(team->stages[k]);

@@ -302,16 +302,28 @@ def failures(start, command):
         check(short.returncode != 0 and short.stdout == "" and good, f"beyond with {ranks} workers ({start.__name__}): {short.stderr[:600]}")
 
 
-def serve(start, command):
-    """Commands that fail, some of them in one worker only, and calls after them."""
-    lines = [
-        "call picks out a b", "restore /nowhere a i64", "new_array a []i64 0", "new_array b []i64 1 true",
+def serve(flc, folder, start, command):
+    """Commands that fail, some of them in one worker only, and calls after them, which give what they gave before."""
+    n, texts, lines = 40, os.path.join(folder, "served.in"), []
+    with open(texts, "w", encoding="utf-8") as file:
+        file.write(" ".join(array(range(k, n + k), "i64") for k in (0, 1, 2, 3)))
+    lines.append(f"restore {texts} x0 []i64 x1 []i64 x2 []i64 x3 []i64")
+    out = [os.path.join(folder, f"served{k}") for k in range(4)]
+    for k, path in enumerate(out):
+        lines += [f"call picks r{k} x{k} x0", f"store {path} r{k}"] + ["call picks none x0 x1"] * (1 + k % 2)
+    made = len(lines)
+    lines += [
+        "call picks out x0 nothing", "restore /nowhere d i64", "new_array d []i64 1 true",
         "call sums out nothing", "set_tuning_param weight_0 0", "set_tuning_param weight_x 0", "nonsense", "entry_points",
     ]
     run = start(2, command + ["--server"], "\n".join(lines) + "\n")
     what = f"a server of 2 workers ({start.__name__}): {run.stdout[-300:]}{run.stderr[:300]}"
     check(run.returncode == 0 and run.stdout.count("%%% OK") == len(lines) + 1, what)
     check(run.stdout.count("\npicks\n") == 1, what)
+    check(run.stdout.count("worker 1 of 2: ") == made - 1 - 2 * len(out), what)  # 1 for `restore`; each is called and stored
+    for first, path in enumerate(out):
+        picked = f"{sum(k * k for k in range(first, n + first))}i64"
+        check(os.path.exists(path) and same(flc, folder, picked, path), f"a call after one that failed: {path} ({start.__name__})")
 
 
 def faults(flc, folder, command):
@@ -519,7 +531,7 @@ def main():
             compare(flc, folder, chosen(expected, start), start, command, types_of(start, command))
             in_order(flc, folder, start, option)
             failures(start, command)
-            serve(start, command)
+            serve(flc, folder, start, command)
             if start == mpirun:
                 library(flc, folder)
                 partly(flc, folder)
