@@ -76,18 +76,28 @@ static const Value **read_inputs(Compiler *c, const Entry *entry) {
   return NULL;
 }
 
+// The program with this entry point alone: the passes need not go through the others.
+static const Core *with_entry(const Core *core, const Entry *entry) {
+  Core *out = mem_copy(core, sizeof *core);
+  out->entries = mem_copy(&entry, sizeof entry);
+  out->entry_count = 1;
+  return out;
+}
+
 static int eval(Compiler *c, const char *path, EvalOptions options) {
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, options.recipe)) return !diag_ok(c);
   program->flatten = options.flatten;
   bool kernels = options.after && strcmp(options.after, "kern") == 0;
   bool ok = pipeline_run(c, program, "elaborate");
+  const Entry *entry = ok ? command_entry(c, program->core, options.entry) : NULL;
+  if (!diag_ok(c) || !entry) return 1;
+  program->core = with_entry(program->core, entry);
   // What is traced is shown in the order of the text, before passes move or drop it.
-  bool traced =
-      ok && !options.after && !options.path && interp_shows_values(program->core);
-  ok = ok && (traced || pipeline_run(c, program, kernels ? NULL : options.after));
+  bool traced = !options.after && !options.path && interp_shows_values(program->core);
+  ok = traced || pipeline_run(c, program, kernels ? NULL : options.after);
   const Core *core = ok && kernels ? pipeline_in_order(c, program) : program->core;
-  const Entry *entry = ok ? command_entry(c, core, options.entry) : NULL;
+  entry = ok ? core->entries[0] : NULL;
   Decider decider = { 0 };
   if (entry && options.path) {
     VersionTree tree = version_tree(c, entry);
