@@ -33,6 +33,7 @@ ROWS = [
     ("standardised", "workers_everyday.fl", "standardised", ["[100000][10]f32"]),
     ("convolution", "workers_everyday.fl", "convolved", ["[1000][1000]f32"]),
     ("pixels", "workers_everyday.fl", "edges", ["[1000][1000]f32"]),
+    ("elimination", "workers_everyday.fl", "elimination", ["[300][301]f64"]),
     ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
 ]
 

@@ -274,7 +274,8 @@ typedef struct SizeExp {
   const struct SizeExp *a, *b;     // the others
 } SizeExp;
 
-enum { SPLIT_RESULTS = 5 };
+// What a split gives.
+enum { SPLIT_START, SPLIT_COUNT, SPLIT_WORKERS, SPLIT_RANK, SPLIT_MOST, SPLIT_RESULTS };
 
 typedef enum GuardKind {
   GUARD_TOP,

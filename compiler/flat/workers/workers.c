@@ -513,6 +513,9 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
     spread_loop(s, b, stm);
   else if (exp->kind == EXP_ATOM || keeps_rows(exp))
     spread_view(s, b, stm);
+  else if (exp->kind == EXP_SEG)
+    core_let_vars(b, stm->binders, stm->binder_count,
+                  exp_seg(spread_single_reads(s, b, exp->u.seg)));
   else
     core_add_stm(b, *stm);
 }

@@ -149,6 +149,9 @@ void spread_note(Spread *s, const Stm *stm);
 
 // ---- what points read (workers_reads.c)
 
+// Are all indices but those of whole dimensions single ones?  Others have a check of another kind.
+bool spread_has_single_indices(const Exp *exp);
+
 // whole: set to false if some array is distributed.
 typedef struct SpreadInputs {
   const Var *from, *to;  // index i among all rows; j in the block
@@ -160,6 +163,9 @@ typedef struct SpreadInputs {
 // The body over a block, of which `to` is the index: let i = start + to, then the body, which reads
 // rows of blocks where it can.  Blocks and borders are added to `b`.
 const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in);
+
+// The seg-op, which is not divided, with rows of distributed arrays that all its points read.
+const SegOp *spread_single_reads(Spread *s, Builder *b, const SegOp *seg);
 
 // ---- seg-ops (workers_seg.c)
 

@@ -36,6 +36,7 @@ typedef struct SingleReads {
   const RowPart *part;
   AtomVec at;    // k
   AtomVec rows;  // as many arrays of one row when they are fetched
+  bool others;   // and read in other ways, for which all of it may be gathered
 } SingleReads;
 
 typedef struct PointReads {
@@ -71,8 +72,7 @@ static RowReads *reads_of(const PointReads *r, Atom a) {
   return a.kind == ATOM_VAR ? map_get(r->arrays, a.u.var) : NULL;
 }
 
-// Are all indices but those of whole dimensions single ones?
-static bool has_single_indices(const Exp *exp) {
+bool spread_has_single_indices(const Exp *exp) {
   CoreType type = atom_type(exp->u.index.array);
   for (int i = 0; i < exp->u.index.dim_count; i++) {
     const DimIndex *dim = &exp->u.index.dims[i];
@@ -90,7 +90,7 @@ static RowReads *row_read(const PointReads *r, const Exp *exp, RowPosition *at) 
       row->is_slice ? NULL : spread_position(&r->positions, row->start);
   if (!position || position->loose) return NULL;
   bool is_own = position->least == 0 && position->most == 0;
-  if (!is_own && exp->u.index.checked && !has_single_indices(exp)) return NULL;
+  if (!is_own && exp->u.index.checked && !spread_has_single_indices(exp)) return NULL;
   *at = *position;
   return reads;
 }
@@ -100,7 +100,9 @@ static void note_other(CoreVisitor *v, Atom a) {
   RowReads *reads = reads_of(r, a);
   FarReads *far = a.kind == ATOM_VAR ? map_get(r->far, a.u.var) : NULL;
   if (reads) reads->others = true;
+  SingleReads *single = a.kind == ATOM_VAR ? map_get(r->singles, a.u.var) : NULL;
   if (far) far->others = true;
+  if (single) single->others = true;
 }
 
 // What is known of an array of another size of which an index reads a row i + k.
@@ -124,7 +126,7 @@ static SingleReads *single_read(const PointReads *r, const Exp *exp) {
   if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return NULL;
   const DimIndex *row = &exp->u.index.dims[0];
   if (row->is_slice || !is_on_host(r, row->start)) return NULL;
-  bool may_be_checked = !exp->u.index.checked || has_single_indices(exp);
+  bool may_be_checked = !exp->u.index.checked || spread_has_single_indices(exp);
   return may_be_checked ? map_get(r->singles, exp->u.index.array.u.var) : NULL;
 }
 
@@ -306,10 +308,9 @@ static const Exp *far_row(const PointReads *r, Builder *b, const Exp *exp) {
 }
 
 // Is the array gathered anyway?
-static bool is_read_whole(const PointReads *r, Atom array) {
-  const RowReads *reads = reads_of(r, array);
+static bool is_read_whole(const PointReads *r, const SingleReads *single, Atom array) {
   const FarReads *far = map_get(r->far, array.u.var);
-  return (reads && reads->others) || (far && far->others);
+  return single->others || (far && far->others);
 }
 
 static void fetch_row(const PointReads *r, SingleReads *single, Atom at) {
@@ -318,7 +319,6 @@ static void fetch_row(const PointReads *r, SingleReads *single, Atom at) {
   const Exp *blocks =
       exp_gather(split->workers, split->width, split->start, split->count, part->block);
   Atom row = core_let(r->host, "row", exp_fetch(blocks, at, atom_i64(1)));
-  spread_flow(r->s, row, part->block);
   vec_push(&single->rows, row);
   *r->whole_inputs = false;
 }
@@ -327,7 +327,8 @@ static void fetch_row(const PointReads *r, SingleReads *single, Atom at) {
 static const Exp *single_row(const PointReads *r, Builder *b, const Exp *exp) {
   SingleReads *single = single_read(r, exp);
   int place = single ? place_of(&single->at, exp->u.index.dims[0].start) : 0;
-  if (!single || place == single->at.count || is_read_whole(r, exp->u.index.array))
+  if (!single || place == single->at.count ||
+      is_read_whole(r, single, exp->u.index.array))
     return NULL;
   while (single->rows.count < single->at.count)
     fetch_row(r, single, single->at.at[single->rows.count]);
@@ -407,6 +408,26 @@ static Map *host_vars(const SegOp *seg) {
   for (int d = 0; d < seg->dim_count; d++)
     map_remove(vars, seg->dims[d].index);
   return vars;
+}
+
+// What each worker does whole, but for rows that all points read.
+const SegOp *spread_single_reads(Spread *s, Builder *b, const SegOp *seg) {
+  bool whole = true;
+  PointReads r = { .s = s,
+                   .host = b,
+                   .arrays = map_new(NULL),
+                   .positions = spread_positions(s, seg->dims[0].width),
+                   .host_vars = host_vars(seg),
+                   .far = map_new(NULL),
+                   .distances = map_new(NULL),
+                   .singles = distributed_arrays(s, seg->body),
+                   .whole_inputs = &whole };
+  CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
+  CoreMapper m = { .body = near_body, .state = &r };
+  note_reads(&v, seg->body);
+  SegOp *out = mem_copy(seg, sizeof *seg);
+  out->body = near_body(&m, seg->body);
+  return whole ? seg : out;
 }
 
 const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs in) {

@@ -15,8 +15,7 @@ void code_check(Code *k, const ImpExp *condition, const char *const *parts,
                               .u.check = { condition, parts, values, count } });
 }
 
-// Is it no negative number, whatever happens: a constant, the size of a parameter, or checked?
-static bool is_size(const Code *k, Atom a) {
+bool code_is_size(const Code *k, Atom a) {
   if (a.kind == ATOM_CONST) return a.u.constant.u.i >= 0;
   return map_has(k->sizes, a.u.var);
 }
@@ -27,13 +26,13 @@ void code_note_size(Code *k, const Stm *stm) {
   if (e->kind != EXP_OP || e->u.op.type != PRIM_I64) return;
   PrimOp op = e->u.op.op;
   if (op != OP_ADD && op != OP_MUL && op != OP_MIN && op != OP_MAX) return;
-  if (is_size(k, e->u.op.args[0]) && is_size(k, e->u.op.args[1]))
+  if (code_is_size(k, e->u.op.args[0]) && code_is_size(k, e->u.op.args[1]))
     map_put(k->sizes, stm->binders[0], stm->binders[0]);
 }
 
 void code_check_size(Code *k, Atom size, const ImpExp *unless) {
   static const char *const parts[] = { "Range 0..1..<", " is invalid (a negative size)" };
-  if (is_size(k, size)) return;
+  if (code_is_size(k, size)) return;
   const ImpExp **values = new_array(const ImpExp *, 1);
   values[0] = imp_atom(size);
   const ImpExp *fine = imp_op2(OP_LE, imp_i64(0), values[0]);

@@ -419,16 +419,19 @@ static void host_index(Code *k, const Stm *stm) {
 
 // ---- several workers
 
+// Of no rows, or a negative number of them, each worker has all.
 static void host_split(Code *k, const Stm *stm) {
+  Atom width = stm->exp->u.split.width;
   for (int i = 0; i < SPLIT_RESULTS; i++) {
+    bool counts = i == SPLIT_COUNT || i == SPLIT_MOST;
     code_bind_scalar(k, stm->binders[i], NULL);
-    map_put(k->sizes, stm->binders[i], stm->binders[i]);
+    if (!counts || code_is_size(k, width))
+      map_put(k->sizes, stm->binders[i], stm->binders[i]);
   }
   const Guard *guard = stm->exp->u.split.guard;
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_SPLIT,
-                        .u.split = { guard, imp_size_exp(guard->par),
-                                     imp_atom(stm->exp->u.split.width), stm->binders } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SPLIT,
+                              .u.split = { guard, imp_size_exp(guard->par),
+                                           imp_atom(width), stm->binders } });
 }
 
 static void host_gather(Code *k, const Stm *stm) {

@@ -145,7 +145,9 @@ void code_check_bounds(Code *k, const Arr *arr, const DimIndex *dims, Loc loc);
 // A run-time error unless the condition holds.
 void code_check(Code *k, const ImpExp *condition, const char *const *parts,
                 const ImpExp *const *values, int count, Loc loc);
-// The same for a size that is negative; `unless`: where nobody makes it, or NULL.
+// Is it no negative number, whatever happens: a constant, the size of a parameter, or checked?
+bool code_is_size(const Code *k, Atom a);
+// An error if a size is negative; `unless`: where nobody makes it, or NULL.
 void code_check_size(Code *k, Atom size, const ImpExp *unless);
 void code_note_size(Code *k, const Stm *stm);  // a scalar that is no negative number
 // An iota or replicate of negative size may have become a space of negative width.  It is none
