@@ -92,7 +92,8 @@ static const Core *for_gpus(Compiler *c, const Core *flat) {
   const Core *roomy = checked_flat(c, flat_filter_rooms(c, flat));
   const Core *fused = checked_flat(c, flat_fuse_scans(c, roomy, true));
   const Core *alone = checked_flat(c, flat_without_lone_groups(c, fused));
-  return checked_flat(c, flat_spread_rows(c, alone));
+  const Core *spread = checked_flat(c, flat_spread_rows(c, alone));
+  return checked_flat(c, flat_points_first(c, spread));
 }
 
 // For both profiles; recipes are for CPUs.

@@ -64,6 +64,8 @@ bool flat_takes_little(const Body *body, int most);
 const Core *flat_filter_rooms(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: rows that points make or copy are points of the space.
 const Core *flat_spread_rows(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: what combines points that go through rows combines what maps have made.
+const Core *flat_points_first(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.
 const Core *flat_without_lone_groups(Compiler *c, const Core *flat);
 

@@ -56,21 +56,10 @@ static bool operators_vary(const SegOp *group, const SegOp *inner) {
   return false;
 }
 
-// Does each element take a loop?
-static bool has_loops(const Body *body) {
-  for (int i = 0; i < body->stm_count; i++) {
-    const Exp *exp = body->stms[i].exp;
-    if (exp->kind == EXP_LOOP || exp_is_soac(exp)) return true;
-    BodyVec bodies = exp_bodies(exp);
-    vec_each (const Body **, inner, &bodies)
-      if (has_loops(*inner)) return true;
-  }
-  return false;
-}
-
 // What has no loops is one of the flat version's maps already, and may want other layouts there.
 static bool suits(const SegOp *inner) {
-  return inner->kind == SEG_RED || (inner->kind == SEG_MAP && has_loops(inner->body));
+  return inner->kind == SEG_RED ||
+         (inner->kind == SEG_MAP && flat_has_loops(inner->body));
 }
 
 static const SegOp *without_group(Compiler *c, const SegOp *group, const SegOp *inner) {

@@ -30,9 +30,21 @@ bool flat_may_fail(const Body *body) {
   return found;
 }
 
+bool flat_has_loops(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_LOOP || exp_is_soac(exp)) return true;
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      if (flat_has_loops(*inner)) return true;
+  }
+  return false;
+}
+
 typedef struct Spaces {
   Compiler *c;
   SpaceRule *rule;
+  bool all;  // not maps alone
 } Spaces;
 
 static const Body *rewrite_body(CoreMapper *m, const Body *body) {
@@ -46,7 +58,7 @@ static const Body *rewrite_body(CoreMapper *m, const Body *body) {
     if (kind == EXP_IF || kind == EXP_LOOP || kind == EXP_GUARD)
       stm.exp = core_map_exp(m, stm.exp);
     const SegOp *seg = kind == EXP_SEG ? stm.exp->u.seg : NULL;
-    if (seg && seg->kind == SEG_MAP && seg->level == 1)
+    if (seg && (s->all || seg->kind == SEG_MAP) && seg->level == 1)
       s->rule(s->c, &b, body, i);
     else
       core_add_stm(&b, stm);
@@ -55,10 +67,11 @@ static const Body *rewrite_body(CoreMapper *m, const Body *body) {
 }
 
 // Functions have no seg-ops, and both profiles share them.
-const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule) {
+static const Core *rewrite_seg_ops(Compiler *c, const Core *flat, SpaceRule *rule,
+                                   bool all) {
   Core *out = mem_copy(flat, sizeof *flat);
   const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
-  Spaces s = { c, rule };
+  Spaces s = { c, rule, all };
   CoreMapper m = { .body = rewrite_body, .state = &s };
   for (int i = 0; i < flat->entry_count; i++) {
     Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
@@ -67,4 +80,12 @@ const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule) {
   }
   out->entries = entries;
   return out;
+}
+
+const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule) {
+  return rewrite_seg_ops(c, flat, rule, false);
+}
+
+const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule) {
+  return rewrite_seg_ops(c, flat, rule, true);
 }

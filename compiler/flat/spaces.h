@@ -1,4 +1,4 @@
-// Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c).
+// Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c).
 #pragma once
 #include "flat/flat.h"
 
@@ -7,6 +7,12 @@ typedef void SpaceRule(Compiler *c, Builder *b, const Body *body, int position);
 
 // The program with the rule applied to all maps of level 1.
 const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule);
+
+// The same for all seg-ops of level 1.
+const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule);
+
+// Is there a loop, or an operation on arrays that is one?
+bool flat_has_loops(const Body *body);
 
 // Does a seg-op stand in it?
 bool flat_has_inner_seg(const SegOp *seg);

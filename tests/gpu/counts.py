@@ -62,6 +62,7 @@ CASES = [
     ("point_prefix", ["[4096][3]f32"], "", ""),
     ("recurrence", ["[4096][2]f32"], "", ""),
     ("kept_rows", ["[512][64]f32"], "", ""),
+    ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
 ]
 
 
