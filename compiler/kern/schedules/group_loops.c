@@ -1,5 +1,4 @@
 #include "kern/schedules/group_loops.h"
-#include "kern/steps/step.h"
 
 // ---- what values depend on
 
@@ -163,39 +162,4 @@ int group_bytes_of_points(const GroupLoops *s) {
     if (bytes > most) most = bytes;
   }
   return most;
-}
-
-// ---- checks
-//
-// Groups that wait for each other at barriers cannot stop on errors: what the host knows is a
-// condition of the whole kernel, which where it fails leaves the work to items by themselves.
-
-typedef struct HostChecks {
-  KernMapper mapper;
-  const Kern *kern;
-  const Term *condition;  // NULL: none yet
-} HostChecks;
-
-static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
-  HostChecks *h = m->state;
-  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
-  for (int i = 0; i < block->count; i++) {
-    const KernStm *stm = &block->stms[i];
-    const Term *condition = stm->kind == KERN_CHECK ? stm->u.check.condition : NULL;
-    b.loc = stm->loc;
-    if (!condition || !kern_host_knows(h->kern, condition))
-      kern_add(&b, kern_map_stm(m, stm));
-    else
-      h->condition = h->condition ? term_and(h->condition, condition) : condition;
-  }
-  return kern_block(&b, block->results, block->result_count);
-}
-
-const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition) {
-  HostChecks h = { .mapper = { .c = c, .block = without_checks }, .kern = kern };
-  h.mapper.state = &h;
-  Kern *out = mem_copy(kern, sizeof *kern);
-  out->body = without_checks(&h.mapper, kern->body);
-  *condition = h.condition;
-  return out;
 }
