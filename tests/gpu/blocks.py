@@ -26,9 +26,12 @@ ENTRIES = {
     "recurrence": ("[m][n]i32 [p][m]i32", ["top_0", "intra_1"], None),
     "closest": ("[q]i32 [q][m]i32 [p][m]i32", [], "top_0"),
     "weighed": ("[k][q][m]f64 [p][m]i8", [], "top_0"),
-    "blurred": ("[p][q]i32", [], "top_0"),
+    "blurred": ("[p][q]i32", ["top_0", "intra_1"], None),
     "attracted": ("[q]i32 [q]i8 [m]i32 [m]f64", [], "top_0"),
-    "layered": ("[k][p][q]i32 [k]i32", [], "top_0"),
+    "layered": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
+    "padded": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
+    "bordered": ("[p][q]i32", ["top_0", "intra_1"], None),
+    "torus": ("[p][q]i32", ["top_0", "intra_1"], None),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
 USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130, "q": 300}, {"k": 1, "n": 3, "m": 16, "p": 64, "q": 1030}]

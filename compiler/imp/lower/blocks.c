@@ -2,6 +2,8 @@
 // the grid's axes, an item per point of those of items around everything else.
 #include "imp/lower/kern.h"
 
+enum { MOST_ALONE = 4 };
+
 // An axis that the items of a group share, a point each.
 void lower_item_axis(KernCode *kc, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
@@ -51,6 +53,17 @@ static bool has_loop(const Body *body) {
     if (kind == EXP_REDOMAP || kind == EXP_LOOP || kind == EXP_SCANOMAP) return true;
   }
   return false;
+}
+
+static int count_reads(const Body *body) {
+  int reads = 0;
+  for (int i = 0; i < body->stm_count; i++) {
+    BodyVec bodies = exp_bodies(body->stms[i].exp);
+    reads += body->stms[i].exp->kind == EXP_INDEX;
+    vec_each (const Body **, inner, &bodies)
+      reads += count_reads(*inner);
+  }
+  return reads;
 }
 
 static bool has_scalar_results(const Stm *stm) {
@@ -111,7 +124,7 @@ static void lower_group_plans(Code *host, const Stm *stm, const KernPlan *plan,
 
 bool lower_block_segmap(Code *host, const Stm *stm) {
   const SegOp *op = stm->exp->u.seg;
-  if (!has_loop(op->body)) return false;
+  if (!has_loop(op->body) && count_reads(op->body) < MOST_ALONE) return false;
   CopyNotes copies = { 0 };
   KernSeg seg = kern_from_seg(host->lower->c, code_kern_host(host), stm, &copies);
   seg.name = kern_seg_name(host->lower->c, host->lower->segs, host->lower->entry->name,

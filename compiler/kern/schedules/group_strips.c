@@ -8,6 +8,7 @@
 // Why: a stencil is bound by the number of its loads, most of which caches answer.
 #include "kern/schedules/group_loops.h"
 #include "kern/schedules/groups.h"
+#include "kern/tidy/tidy.h"
 #include "kern/recipes/recipe.h"
 #include "kern/sums.h"
 
@@ -117,7 +118,7 @@ static bool gains_from_strips(const StripSchedule *s) {
     all += ROWS * load->times;
     needed += load->times * (shared ? moves ? 2 : 1 : ROWS);
   }
-  return all >= (int64_t)LEAST_LOADS * ROWS && 2 * all >= 3 * needed;
+  return all >= (int64_t)LEAST_LOADS * ROWS && 7 * all >= 10 * needed;
 }
 
 static bool find_strips(StripSchedule *s) {
@@ -157,13 +158,15 @@ static Recipe in_strips(const StripSchedule *s) {
 
 const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
                                            const Kern *kern, const Term *checks) {
-  StripSchedule s = { .c = c, .of.kern = kern };
+  const Term *some;
+  StripSchedule s = { .c = c, .of.kern = kern_clamp_loads(c, kern, &some) };
   if (!find_strips(&s)) return NULL;
   Recipe r = in_strips(&s);
   if (r.failed) return NULL;
   const Term *least = term_tuning(name_of(c->names, "segmap_shared_points"));
   const Term *condition = term_at_most(least, group_points_of_grid(kern));
   if (checks) condition = term_and(condition, checks);
+  if (some) condition = term_and(condition, some);
   if (r.condition) condition = term_and(condition, r.condition);
   return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
                   .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);

@@ -123,7 +123,7 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   if (seg->kind != SEG_MAP) return NULL;
   const Term *checks;
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
-  kern = group_checked_by_host(c, kern, &checks);
+  kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks));
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks);
   if (blocks) return blocks;
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);

@@ -1,6 +1,7 @@
 // x / 3, x % 3        =>  as C divides, where x is not negative
 // (x + 1) % m         =>  x + 1 < m ? x + 1 : 0, where 0 <= x < m
 // (x + y) % m         =>  x + y < m ? x + y : x + y - m, where both are
+// (x - 1 + m) % m     =>  x > 0 ? x - 1 : m - 1, and (x + m + 1) % m likewise
 //
 // What loops carry counts as such if it begins so and each round keeps it so: the digits of a
 // number, the place in a ring or in a table of hashed keys.  Comes late, as other passes look for
@@ -123,12 +124,47 @@ static const Term *turned(Remainders *r, const Term *sum, const Term *m) {
   return NULL;
 }
 
+// x + by + times * m, where x is a remainder by m; false: it is no such sum.
+typedef struct NextPlace {
+  const Term *x;
+  int64_t by, times;
+} NextPlace;
+
+static bool find_next_place(Remainders *r, const Term *t, const Term *m, NextPlace *out) {
+  IndexSum sum;
+  const Term *whole = term_inlined(r->lets, t);
+  if (!whole || !sum_of(whole, &sum)) return false;
+  *out = (NextPlace){ .by = sum.constant };
+  for (int i = 0; i < sum.count; i++) {
+    if (term_same(sum.at[i], m))
+      out->times = sum.by[i];
+    else if (!out->x && sum.by[i] == 1 && is_remainder(r, sum.at[i], m, REMAINDER_FUEL))
+      out->x = sum.at[i];
+    else
+      return false;
+  }
+  return out->x != NULL;
+}
+
+// The place before, or behind, of m that form a ring; or NULL.  Rounded down, or not negative.
+static const Term *next_place(Remainders *r, const Term *t, const Term *m, bool down) {
+  NextPlace p;
+  const Term *zero = term_i64(0), *one = term_i64(1);
+  if (!is_never_negative(r, m) || !find_next_place(r, t, m, &p)) return NULL;
+  bool fits = p.times == 1 || (p.times == 0 && (down || p.by >= 0));
+  if (!fits || p.by < -1 || p.by > 1) return NULL;
+  const Term *last = term_sub(m, one), *next = term_add(p.x, one);
+  if (p.by < 0) return term_select(term_less(zero, p.x), term_sub(p.x, one), last);
+  return p.by ? term_select(term_less(next, m), next, zero) : p.x;
+}
+
 // ---- rewriting
 
 static const Term *without_rounding(Remainders *r, const Term *t) {
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
   bool remainder = t->u.op.op == OP_MOD || t->u.op.op == OP_REM;
   const Term *turn = remainder ? turned(r, a, b) : NULL;
+  if (remainder && !turn) turn = next_place(r, a, b, t->u.op.op == OP_MOD);
   if (turn) return turn;
   bool rounds = t->u.op.op == OP_MOD || t->u.op.op == OP_DIV;
   bool constant = b->kind == TERM_CONST && b->u.constant.u.i > 0;

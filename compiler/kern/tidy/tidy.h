@@ -18,6 +18,11 @@ const Kern *kern_load_late(Compiler *c, const Kern *kern);
 // The kernel with choices between values in the place of short branches.
 const Kern *kern_choose(Compiler *c, const Kern *kern);
 
+// The kernel with choices in the place of branches on conditions of indices, whose loads are kept
+// inside of their arrays: if these have elements, which is the condition (or NULL)
+// (clamped_loads.c).
+const Kern *kern_clamp_loads(Compiler *c, const Kern *kern, const Term **condition);
+
 // Adds the `if` as choices; false, and nothing is added, unless its branches have `most` statements
 // at most and load only what is inside of its array.
 typedef bool (*KernIsInside)(void *state, const Access *access);
