@@ -50,7 +50,7 @@ typedef struct RowLoops {
   bool within, found;  // is it in a loop; does a loop read arrays
 } RowLoops;
 
-static bool is_long(Atom width) {
+static bool has_many_steps(Atom width) {
   return width.kind == ATOM_VAR || width.u.constant.u.i >= LEAST_STEPS;
 }
 
@@ -70,11 +70,11 @@ static void find_row_loops(CoreVisitor *v, const Body *body) {
       map_put(s->made, stm->binders[0], stm->binders[0]);
     if (e->kind == EXP_INDEX) s->found |= s->within;
     bool counted = e->kind == EXP_LOOP && e->u.loop.form == CORE_FOR;
-    if (exp_is_soac(e) && is_long(e->u.soac.width)) {
+    if (exp_is_soac(e) && has_many_steps(e->u.soac.width)) {
       s->within = true;
       s->found |= takes_arrays(s, e);
     }
-    if (counted && is_long(e->u.loop.bound)) s->within = true;
+    if (counted && has_many_steps(e->u.loop.bound)) s->within = true;
     core_visit_exp(v, e);
     s->within = outside.within;
   }

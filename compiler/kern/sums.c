@@ -65,6 +65,13 @@ bool sum_of(const Term *t, IndexSum *out) {
   return add_one(out, t, 1);
 }
 
+const Term *sum_term(const IndexSum *s) {
+  const Term *sum = term_i64(0);
+  for (int i = 0; i < s->count; i++)
+    sum = term_add(sum, term_mul(s->at[i], term_i64(s->by[i])));
+  return term_add(sum, term_i64(s->constant));
+}
+
 int64_t sum_factor(const IndexSum *s, const Var *var) {
   int64_t by = 0;
   for (int i = 0; i < s->count; i++) {

@@ -17,6 +17,8 @@ typedef struct IndexSum {
 bool sum_of(const Term *t, IndexSum *out);
 // a + by * b; false: as above.
 bool sum_add(const IndexSum *a, const IndexSum *b, int64_t by, IndexSum *out);
+// The sum as a term.
+const Term *sum_term(const IndexSum *s);
 // How often the variable is in it, if it is in no other addend; else 0.
 int64_t sum_factor(const IndexSum *s, const Var *var);
 

@@ -26,18 +26,12 @@ static void want(HostChecks *h, const Term *condition) {
   vec_push(&h->wanted, condition);
 }
 
-static const Term *term_of_sum(const IndexSum *s) {
-  const Term *t = term_i64(s->constant);
-  for (int i = 0; i < s->count; i++)
-    t = term_add(term_mul(s->at[i], term_i64(s->by[i])), t);
-  return t;
-}
-
 typedef struct Extremes {
   const Term *low, *high;
 } Extremes;
 
-// The least and the greatest value at all points of the loops around; false: the host does not know.
+// The least and the greatest value at all points of the loops around; false: the host does not
+// know.
 static bool find_extremes(const HostChecks *h, const Term *t, Extremes *out) {
   const Term *in = term_inlined(h->lets, t);
   Ranges r = {
@@ -47,7 +41,7 @@ static bool find_extremes(const HostChecks *h, const Term *t, Extremes *out) {
   if (!in || !sum_of(in, &sum) || !sum_extreme(&r, &sum, -1, &low) ||
       !sum_extreme(&r, &sum, 1, &high))
     return false;
-  *out = (Extremes){ term_of_sum(&low), term_of_sum(&high) };
+  *out = (Extremes){ sum_term(&low), sum_term(&high) };
   return !term_mentions_any(out->low, h->inside) &&
          !term_mentions_any(out->high, h->inside);
 }
@@ -104,7 +98,7 @@ static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+static void see_inside(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
 const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition) {
   HostChecks h = { .mapper = { .c = c, .block = without_checks },
@@ -112,7 +106,7 @@ const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **co
                    .lets = sum_lets(kern),
                    .inside = map_new(NULL) };
   h.mapper.state = &h;
-  KernVisitor v = { .binder = see_bound, .state = h.inside };
+  KernVisitor v = { .binder = see_inside, .state = h.inside };
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = without_checks(&h.mapper, kern->body);

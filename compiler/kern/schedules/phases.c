@@ -96,13 +96,6 @@ static bool divides_indices(const Phases *p, const Term *t, Division *out,
   return !out->truncates || has_no_negative(sum);
 }
 
-static const Term *term_of_sum(const IndexSum *s) {
-  const Term *sum = term_i64(0);
-  for (int i = 0; i < s->count; i++)
-    sum = term_add(sum, term_mul(s->at[i], term_i64(s->by[i])));
-  return term_add(sum, term_i64(s->constant));
-}
-
 // (2 * o + 1 + i) / 2   =>   o + (1 + i) / 2
 static const Term *divided(KernMapper *m, const Term *t) {
   const Phases *p = m->state;
@@ -117,8 +110,8 @@ static const Term *divided(KernMapper *m, const Term *t) {
   divide_sum(&sum, &d);
   if (!d.multiple.count) return count ? term_with(t, operands, count) : t;
   PrimOp op = d.quotient ? OP_DIV : OP_MOD;
-  const Term *rest = term_op2(op, term_of_sum(&d.rest), term_i64(d.by));
-  return d.quotient ? term_add(term_of_sum(&d.multiple), rest) : rest;
+  const Term *rest = term_op2(op, sum_term(&d.rest), term_i64(d.by));
+  return d.quotient ? term_add(sum_term(&d.multiple), rest) : rest;
 }
 
 static const KernBlock *divide_in(KernMapper *m, const KernBlock *block) {

@@ -40,7 +40,7 @@ static bool suits_clamps(const KernStm *stm) {
          !stm->u.load.tensor->ring;
 }
 
-static bool is_straight(const KernBlock *block) {
+static bool runs_anywhere(const KernBlock *block) {
   for (int i = 0; i < block->count; i++)
     if (!suits_clamps(&block->stms[i])) return false;
   return true;
@@ -48,13 +48,13 @@ static bool is_straight(const KernBlock *block) {
 
 static bool may_clamp(const Clamping *s, const KernStm *stm) {
   const KernBlock *a = stm->u.cond.then_block, *b = stm->u.cond.else_block;
-  return stm->binder_count && a->count + b->count <= MOST_CLAMPED && is_straight(a) &&
-         is_straight(b) && !term_mentions_any(stm->u.cond.condition, s->data);
+  return stm->binder_count && a->count + b->count <= MOST_CLAMPED && runs_anywhere(a) &&
+         runs_anywhere(b) && !term_mentions_any(stm->u.cond.condition, s->data);
 }
 
 // ---- loads
 
-static bool is_inside(const Clamping *s, const Term *at, const Term *dim) {
+static bool is_certainly_inside(const Clamping *s, const Term *at, const Term *dim) {
   const Term *width = at->kind == TERM_VAR ? map_get(s->widths, at->u.var) : NULL;
   bool constant = at->kind == TERM_CONST && dim->kind == TERM_CONST &&
                   at->u.constant.u.i >= 0 && at->u.constant.u.i < dim->u.constant.u.i;
@@ -82,7 +82,7 @@ static void find_dims(Clamping *s, const KernBlock *block, ClampedDims *dims) {
     if (block->stms[i].kind != KERN_LOAD) continue;
     for (int d = 0; d < load->tensor->rank; d++) {
       const Term *dim = load->tensor->dims[d];
-      if (is_inside(s, load->index[d], dim) || is_clamped(dims, dim)) continue;
+      if (is_certainly_inside(s, load->index[d], dim) || is_clamped(dims, dim)) continue;
       vec_push(dims, dim);
       want_element(s, dim);
     }
@@ -136,7 +136,7 @@ static void see_data(Clamping *s, const KernStm *stm) {
     map_put(s->data, stm->binders[i], stm->binders[i]);
 }
 
-static void see_axis(Clamping *s, const Axis *axis) {
+static void see_clamped_axis(Clamping *s, const Axis *axis) {
   map_put(s->widths, axis->index, axis->width);
   for (int i = 0; i < axis->param_count; i++)
     map_put(s->data, axis->params[i], axis->params[i]);
@@ -157,7 +157,7 @@ static const KernBlock *clamp_in(KernMapper *m, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
-    if (stm->kind == KERN_AXIS) see_axis(s, stm->u.axis);
+    if (stm->kind == KERN_AXIS) see_clamped_axis(s, stm->u.axis);
     if (stm->kind == KERN_LET) see_copy(s, stm);
     KernStm mapped = kern_map_stm(m, stm);
     if (stm->kind == KERN_IF && may_clamp(s, &mapped))
