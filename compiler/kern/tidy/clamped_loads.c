@@ -23,12 +23,15 @@ typedef struct Clamping {
 
 // ---- branches that may run at all points
 
+// By zero, or the least number by -1.
 static bool may_trap(const Term *t) {
   const Term *operands[3];
   int count = term_operands(t, operands);
   PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_COUNT;
   bool divides = op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM;
-  if (divides && prim_is_int(t->type) && operands[1]->kind != TERM_CONST) return true;
+  bool safe =
+      divides && operands[1]->kind == TERM_CONST && operands[1]->u.constant.u.i > 0;
+  if (divides && prim_is_int(t->type) && !safe) return true;
   for (int i = 0; i < count; i++)
     if (may_trap(operands[i])) return true;
   return false;
