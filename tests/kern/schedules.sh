@@ -33,6 +33,34 @@ expect 'a filter takes the counts of its chunks' 0 '^kernel main.segscan_sums ' 
 expect 'a filter fills nothing, stores no offsets' 0 '^kernel main.segmap ' out
 expect 'a filter has the counts and the result in memory, and the length' 3 '^ +alloc ' code
 
+cat > halves.fl << 'END'
+entry main [n] (xs: [n]f32) : [n]f32 =
+  tabulate n (\i -> let h = n / 2 in
+    if i < h then xs[2 * i] + xs[2 * i + 1]
+    else if i < 2 * h then xs[2 * (i - h)] - xs[2 * (i - h) + 1]
+    else xs[i])
+END
+"$flc" dump --recipes halves.fl > out
+expect 'blocks on both sides of a border have a form each' 2 'if usually ' out
+cat > moved.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> if j < m / 2 then xs[i, 2 * j] else xs[i, 2 * (j - m / 2)] + 1)
+entry through [n] [m] (xs: [n][m]f32) (is: [n]i64) : [n][m]f32 =
+  tabulate_2d n m (\i j -> if j < m / 2 then xs[is[i], j] else 0)
+END
+"$flc" dump --explain moved.fl > out
+expect 'rows that only move are not made together' 6 'tiles of 4 rows by 1 vectors: rows read nothing' out
+cat > near.fl << 'END'
+entry near [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> xs[i, j] + xs[i64.max 0 (i - 1), j])
+entry turned [n] [m] (xs: [m][n]f32) (ys: [m]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> xs[j, i] + ys[j])
+entry shared [n] [m] (xs: [n]f32) (ys: [m]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> xs[i] + ys[j])
+END
+"$flc" dump --explain near.fl > out
+expect 'those that read the same, or near by, may be' 0 'rows read nothing in common' out
+
 cat > shared.fl << 'END'
 entry main [n] (xs: [n]i32) : ([n]i32, [n]i64) =
   let sums = scan (+) 0 xs

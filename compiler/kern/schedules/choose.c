@@ -41,11 +41,12 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   if (next.recipe.failed) return false;
   next.what = text_format("%s, with an interior", cand->what);
   next.cost = cost_of(s, &next, trips);
-  if (next.cost < 0.95 * cand->cost)
+  if (next.cost < 0.95 * cand->cost) {
     *cand = next;
-  else
-    schedule_leave_out(s, next.what, "saves less than a twentieth");
-  return true;
+    return true;
+  }
+  schedule_leave_out(s, next.what, "saves less than a twentieth");
+  return false;
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {

@@ -130,3 +130,82 @@ SharedReads schedule_shared(const Kern *kern, const KernBlock *block,
   kern_visit_block(&loads, block);
   return r;
 }
+
+// ---- rows that are near
+
+enum { MOST_LOADS = 32 };
+
+// What an index moves with.
+typedef struct Movers {
+  Map *with;  // variables
+  bool found;
+} Movers;
+
+typedef struct RowLoads {
+  Movers rows, points;
+  const Access *at[MOST_LOADS];  // those that are not the same at all points of a row
+  int count;
+} RowLoads;
+
+static void see_mover(void *state, const Var *var) {
+  Movers *m = state;
+  if (map_has(m->with, var)) m->found = true;
+}
+
+static bool term_moves(Movers *m, const Term *t) {
+  m->found = false;
+  term_each_var(t, see_mover, m);
+  return m->found;
+}
+
+static bool access_moves(Movers *m, const Access *a) {
+  for (int i = 0; i < a->tensor->rank; i++)
+    if (term_moves(m, a->index[i])) return true;
+  return false;
+}
+
+static void note_moving(Movers *m, const KernStm *stm) {
+  bool moves = stm->kind == KERN_LET    ? term_moves(m, stm->u.term)
+               : stm->kind == KERN_LOAD ? access_moves(m, &stm->u.load)
+                                        : false;
+  if (moves) map_put(m->with, stm->binders[0], stm);
+}
+
+static void see_row_stm(KernVisitor *v, const KernStm *stm) {
+  RowLoads *r = v->state;
+  note_moving(&r->rows, stm);
+  note_moving(&r->points, stm);
+  if (stm->kind != KERN_LOAD || !access_moves(&r->points, &stm->u.load)) return;
+  if (r->count < MOST_LOADS) r->at[r->count] = &stm->u.load;
+  r->count++;
+}
+
+// Are these loads of rows that lie near each other, as a stencil's are?
+static bool are_of_near_rows(RowLoads *r, const Access *a, const Access *b) {
+  if (a->tensor != b->tensor) return false;
+  for (int i = 0; i < a->tensor->rank; i++)
+    if (!term_same(a->index[i], b->index[i]) && term_moves(&r->rows, a->index[i]))
+      return true;
+  return false;
+}
+
+// Is it the same in all rows, or side by side in neighbouring ones?
+static bool is_shared_by_rows(RowLoads *r, const Access *a) {
+  return !access_moves(&r->rows, a) ||
+         term_moves(&r->rows, a->index[a->tensor->rank - 1]);
+}
+
+bool schedule_rows_near(const Kern *kern, const Axis *rows, const Axis *points) {
+  RowLoads r = { .rows.with = map_new(NULL), .points.with = map_new(NULL) };
+  map_put(r.rows.with, rows->index, rows);
+  map_put(r.points.with, points->index, points);
+  KernVisitor v = { .stm = see_row_stm, .state = &r };
+  kern_visit_block(&v, kern->body);
+  if (r.count == 0 || r.count > MOST_LOADS) return true;
+  for (int i = 0; i < r.count; i++) {
+    if (is_shared_by_rows(&r, r.at[i])) return true;
+    for (int k = 0; k < r.count; k++)
+      if (are_of_near_rows(&r, r.at[i], r.at[k])) return true;
+  }
+  return false;
+}

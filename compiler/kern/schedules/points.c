@@ -123,10 +123,11 @@ static void tile(Candidate *cand, int height, int vectors) {
   recipe_bind(r, last->name, BIND_LANE);
 }
 
-// Do the loops of points of different rows read the same?  Else several rows at once only spread
-// over memory what one by one lies near by.
-static bool rows_share(const Kern *kern, const Axis *rows) {
+// Do the points of different rows read the same?  Else several rows at once only spread over
+// memory what one by one lies near by.
+static bool rows_share(const Kern *kern, const Axis *rows, const Axis *points) {
   AxisStms loops = schedule_innermost(kern);
+  if (!loops.count) return schedule_rows_near(kern, rows, points);
   bool others = false;
   vec_each (const KernStm **, stm, &loops) {
     SharedReads reads = schedule_shared(kern, (*stm)->u.axis->body, rows);
@@ -151,7 +152,8 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   if (!schedule_last_grid(cand.recipe.kern) || kern_updates_in_place(s->kern->body) ||
       (height > 1 && !rows))
     return;
-  if (height > 1 && !rows_share(cand.recipe.kern, rows)) {
+  if (height > 1 &&
+      !rows_share(cand.recipe.kern, rows, schedule_last_grid(cand.recipe.kern))) {
     schedule_leave_out(s, cand.what, "rows read nothing in common");
     return;
   }

@@ -77,6 +77,9 @@ typedef struct SharedReads {
   bool others;  // something is not
 } SharedReads;
 SharedReads schedule_shared(const Kern *kern, const KernBlock *block, const Axis *points);
+// Do points without loops read something that others of the next rows read as well, or what lies
+// beside it?  `points` is the axis of the points of a row.
+bool schedule_rows_near(const Kern *kern, const Axis *rows, const Axis *points);
 
 // ---- steps
 

@@ -40,6 +40,10 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   if (!last || kern_updates_in_place(s->kern->body) || (height > 1 && !before) ||
       schedule_has_loop(last->body))
     return;
+  if (height > 1 && !schedule_rows_near(r->kern, before, last)) {
+    schedule_leave_out(s, cand.what, "rows read nothing in common");
+    return;
+  }
   r->unchecked = true;
   if (height > 1) {
     recipe_split(r, before->name, height, SPLIT_OVERLAP);

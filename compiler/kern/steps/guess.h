@@ -7,7 +7,7 @@
 #pragma once
 #include "kern/kern.h"
 
-enum { GUESS_PLACES = 5, GUESS_MAJORITY = 3 };
+enum { GUESS_PLACES = 5 };
 
 typedef struct Guess {
   const Map *outside, *rounds;  // those of Kern

@@ -6,6 +6,9 @@
 // Why: what remains are affine indices, so vectors are loaded whole, and no branch.  Stencils,
 // wrapped and padded borders, convolutions live on it.
 //
+// Where a border goes through the middle, the blocks that are left have a form of their own:
+// else if the block lies on the other side { axis a lane { body'' } } else { .. }
+//
 // Short loops get such a form, too, but only checks go there.
 //
 // Files: forms and assumptions in interior_assume.c, terms in interior_terms.c, bits of indices in
@@ -28,6 +31,8 @@ enum {
   // and loads under masks go one by one.
   FEW_CHOSEN = 4,
   MOST_CHOSEN = 32,
+  MOST_FORMS = 3,  // of a block, but for the one that holds everywhere
+  EVERYWHERE = (1 << GUESS_PLACES) - 1,
 };
 
 // ---- indices
@@ -267,7 +272,7 @@ static void begin_block(Interior *x, const KernBlock *copy, bool may_move) {
   x->of_indices = map_new(NULL);
   x->index_count = x->condition_count = x->first_count = 0;
   x->over_lanes = false;
-  x->places = (1 << GUESS_PLACES) - 1;
+  x->places = x->among;
   x->may_move = may_move;
   x->scales = checks_in(copy) > 0;
   KernVisitor v = { .binder = note_binder, .state = x };
@@ -293,7 +298,29 @@ static const KernBlock *inside_block(Interior *x, const KernStm *stm, bool may_m
   return inner_block(&x->inner, copy);
 }
 
+static int usual_of(const Interior *x) {
+  return 80 * interior_places(x->places) / interior_places(x->among);
+}
+
+// What blocks do that are not all inside: where a border goes through the middle, those on its
+// other side are many, too, and have a form of their own.
+static const KernBlock *other_sides(Interior *x, const KernStm *stm, int forms) {
+  const KernBlock *outside = interior_copy(x, stm);
+  x->among &= ~x->places;
+  if (!x->among || forms == MOST_FORMS) return outside;
+  const KernStm *copy = &outside->stms[0];
+  const KernBlock *inside = inside_block(x, copy, false);
+  if (!x->over_lanes || !x->places) return outside;
+  KernBuilder b = kern_builder(x->c, stm->loc);
+  const Term *condition = interior_inside(x, &b);
+  int usual = usual_of(x);
+  const KernBlock *rest = other_sides(x, copy, forms + 1);
+  kern_add(&b, interior_if(copy, condition, usual, inside, rest));
+  return kern_block(&b, outside->results, outside->result_count);
+}
+
 static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
+  x->among = EVERYWHERE;
   bool may_move = x->twice && (x->in_grid || x->around) && moved_applies(stm);
   const KernBlock *inside = inside_block(x, stm, may_move);
   if (!moved_can_end(x, stm)) inside = inside_block(x, stm, false);
@@ -304,8 +331,9 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   x->found = true;
   if (moved_add(x, b, stm, inside)) return;
   const Term *condition = interior_inside(x, b);
-  int usual = 80 * interior_places(x->places) / GUESS_PLACES;
-  kern_add(b, interior_if(stm, condition, usual, inside, interior_copy(x, stm)));
+  int usual = usual_of(x);
+  const KernBlock *outside = other_sides(x, stm, 1);
+  kern_add(b, interior_if(stm, condition, usual, inside, outside));
 }
 
 // The axis as a loop over blocks of points that may run twice.
@@ -335,6 +363,7 @@ static bool is_checked_loop(const KernStm *stm) {
 
 // if the checks hold at all points { the loop without checks } else { the loop }
 static void add_without_checks(Interior *x, KernBuilder *b, const KernStm *stm) {
+  x->among = EVERYWHERE;
   const KernBlock *inside = inside_block(x, stm, false);
   if (checks_in(inside) >= checks_in(stm->u.axis->body)) {
     kern_add(b, *stm);

@@ -57,7 +57,8 @@ typedef struct Interior {
   int condition_count;
   FirstPlace firsts[MOST_FIRSTS];
   int first_count;
-  int places;        // a bit for each place of guesses where the conditions hold
+  int among;         // a bit for each place of guesses that the block may lie at
+  int places;        // .. and where the conditions hold
   bool mostly;       // it is enough if they hold at most places
   bool checking;     // the condition is that of a check: it holds
   bool in_branch;    // what is looked at may not run at all points

@@ -207,8 +207,8 @@ static bool can_assume(const Interior *x, const Assumption *w) {
   if (x->condition_count + w->count > MOST_CONDITIONS) return false;
   if (is_certain(x)) return true;
   int places = places_of(x, w);
-  return x->mostly ? interior_places(x->places & places) >= GUESS_MAJORITY
-                   : interior_places(places) == GUESS_PLACES;
+  return x->mostly ? 2 * interior_places(x->places & places) > interior_places(x->among)
+                   : (places & x->among) == x->among;
 }
 
 static void move_coordinate(Index *index, const Shift *move) {
