@@ -235,7 +235,10 @@ RT_FN int64_t rt_kind_default(const struct rt_context *ctx, int kind) {
   if (rt_config_find(ctx->config, rt_kinds[kind].setting, &value)) return value;
   value = ctx->gpu_code ? rt_kinds[kind].gpu : rt_kinds[kind].cpu;
   if (value >= 0) return value;
-  return kind == RT_KIND_GRID ? 4 * ctx->device.compute_units : ctx->device.compute_units;
+  // Several items to a core even out what the cores have to do; one core has nothing to share.
+  int64_t cores = ctx->device.compute_units;
+  bool alone = cores == 1 && !ctx->gpu_code;
+  return kind == RT_KIND_GRID && !alone ? 4 * cores : cores;
 }
 
 // From how much work on P cores that move two words for one are faster than one core: what they

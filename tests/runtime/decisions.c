@@ -87,6 +87,18 @@ static void names_are_checked(struct rt_context *ctx) {
   CHECK(fl_context_set_tuning_param(ctx, "main.top_0@15:n*rows*m", 1) == 0);
 }
 
+// A grid has four items for each core of several; a GPU is none of these.
+static void grids_follow_cores(struct rt_context *ctx) {
+  int64_t cores = ctx->device.compute_units;
+  CHECK(rt_kind_default(ctx, RT_KIND_GRID) == 4 * cores);
+  ctx->device.compute_units = 1;
+  CHECK(rt_kind_default(ctx, RT_KIND_GRID) == 1);
+  ctx->gpu_code = true;
+  CHECK(rt_kind_default(ctx, RT_KIND_GRID) == 4);
+  ctx->gpu_code = false;
+  ctx->device.compute_units = cores;
+}
+
 int main(void) {
   mem_init();
   struct rt_config *cfg = fl_context_config_new();
@@ -99,5 +111,6 @@ int main(void) {
   for (int round = 0; round < ROUNDS; round++)
     check_tree(ctx, &r);
   names_are_checked(ctx);
+  grids_follow_cores(ctx);
   return 0;
 }
