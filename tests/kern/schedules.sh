@@ -124,8 +124,22 @@ entry product [n] [m] [k] (a: [n][m]f32) (b: [n][k]f32) : [m][k]f32 =
 END
 "$flc" dump --recipes columns.fl > out
 some 'columns are read as memory lies' 'sweep m0 by 1$' out
+some 'few of them, four rows at once, in vectors of eight' 'sweep m0 by 4$' out
+some 'from eight columns on' 'where m >= 8$' out
 awk '/^kernel product/ { of_product = 1 } of_product' out > product
 expect 'columns that are read again and again are not' 0 'sweep' product
+cat > weighted.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) (ws: [n]f32) : [m]f32 =
+  map (\x -> f32.sum (map2 (*) x ws)) (transpose xs)
+END
+"$flc" dump --recipes weighted.fl > out
+some 'weights that are the same for all columns do not stand in the way' 'sweep m0 by 1$' out
+cat > along.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) (ys: [m][n]f32) : [m]f32 =
+  map2 (\x y -> f32.sum (map2 (*) x y)) (transpose xs) ys
+END
+"$flc" dump --recipes along.fl > out
+expect 'rows that each column has for itself do' 0 'sweep' out
 
 cat > pooled.fl << 'END'
 entry main [n] [m] (xs: [n][m]f32) : [][]f32 =

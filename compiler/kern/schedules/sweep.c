@@ -50,12 +50,12 @@ static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) 
   return false;
 }
 
-// Along what do neighbours in memory lie?
+// Along what do neighbours in memory lie?  What is the same for all points lies anywhere.
 static void see_column(KernVisitor *v, Access access, bool stores) {
   MemoryWalk *x = v->state;
   int unit = tensor_unit_dim(access.tensor);
   const Term *at = unit < 0 ? NULL : term_inlined(x->lets, access.index[unit]);
-  if (!v->depth || !at) return;
+  if (!v->depth || !at || !access_mentions(x, access, x->points->index)) return;
   term_each_var(at, see_moved_place, x);
   if (stores || !term_mentions(at, x->points->index)) return;
   x->by_columns++;
@@ -128,11 +128,13 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
 }
 
 void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
-  static const SweepWay many = { 32, LANES, 1 }, few = { 4, 4, 4 };
+  static const SweepWay many = { 32, LANES, 1 }, some = { 8, LANES / 2, 4 },
+                        few = { 4, 4, 4 };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
   if (!points || !goes_from_row_to_row(s->kern, points)) return;
   add_sweep(s, out, points, chunks ? last : NULL, &many);
-  if (!schedule_has_role(last->body, AXIS_MAP))
-    add_sweep(s, out, points, chunks ? last : NULL, &few);
+  if (schedule_has_role(last->body, AXIS_MAP)) return;
+  add_sweep(s, out, points, chunks ? last : NULL, &some);
+  add_sweep(s, out, points, chunks ? last : NULL, &few);
 }
