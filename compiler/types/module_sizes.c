@@ -6,12 +6,12 @@
 #include "types/module.h"
 
 // What became of the abstract types in parameters.
-typedef struct Told {
+typedef struct ToldSizes {
   const Binding *abstract;
   const Type *type;  // NULL if it is there several times
-} Told;
+} ToldSizes;
 
-typedef Vec(Told) ToldVec;
+typedef Vec(ToldSizes) ToldVec;
 
 // Whether the type is as before, but for its parts.
 static bool is_same_form(const Type *old, const Type *now) {
@@ -35,17 +35,17 @@ static void note_told(ToldVec *told, const Type *old, const Type *now) {
   if (is_same_form(old, now)) {
     note_told_parts(told, old, now);
   } else if (old->kind == TYPE_PARAM && !old->args) {
-    vec_each (Told *, t, told)
+    vec_each (ToldSizes *, t, told)
       if (t->abstract == old->u.param) {
         t->type = NULL;
         return;
       }
-    vec_push(told, ((Told){ old->u.param, now }));
+    vec_push(told, ((ToldSizes){ old->u.param, now }));
   }
 }
 
 static const Type *told_type(const ToldVec *told, const Type *old) {
-  vec_each (const Told *, t, told)
+  vec_each (const ToldSizes *, t, told)
     if (t->abstract == old->u.param) return t->type;
   return NULL;
 }
