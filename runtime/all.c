@@ -29,6 +29,7 @@
 #include "replay.h"
 #include "trace.h"
 #include "entry.h"
+#include "script.h"
 #include "io.h"
 #include "inflate.h"
 #include "ahead.h"

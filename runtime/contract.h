@@ -466,6 +466,91 @@ RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t loca
 RT_FN void rt_region_begin(struct rt_context *ctx, int region);
 RT_FN void rt_region_end(struct rt_context *ctx, int region);
 
+// Host code in tables (script.h): host code that mostly launches kernels is a row of numbers, for
+// which a C compiler takes a hundredth of its time for statements.  N: the number of a variable,
+// B: of a block, K: of a kernel, check, guard, .., E: an expression, L: the length of what it tells
+// of, T: an enum rt_elem.  A variable has integers and bools of any type in u.i64.
+enum rt_of {
+  RT_OF_VAR,    // N
+  RT_OF_CONST,  // the value
+  RT_OF_LONG,   // low, high 32 bits
+  RT_OF_PARAM,  // K: a tuning parameter
+  RT_OF_ATOMIC_BYTES,
+  RT_OF_FIT,     // T E: wraps to the type
+  RT_OF_SELECT,  // condition E E
+  RT_OF_NOT,     // E: a bool
+  RT_OF_CLZ,     // E
+  // E E, as i64
+  RT_OF_ADD,
+  RT_OF_SUB,
+  RT_OF_MUL,
+  RT_OF_QUOT,
+  RT_OF_REM,
+  RT_OF_DIV,
+  RT_OF_MOD,
+  RT_OF_MIN,
+  RT_OF_MAX,
+  RT_OF_SHL,
+  RT_OF_SHR,
+  RT_OF_AND,
+  RT_OF_OR,
+  RT_OF_XOR,
+  RT_OF_EQ,
+  RT_OF_NE,
+  RT_OF_LT,
+  RT_OF_LE,
+  RT_OF_SAT_ADD,
+  RT_OF_SAT_MUL
+};
+
+enum rt_do {
+  RT_DO_SET,      // N E
+  RT_DO_COPY,     // N N
+  RT_DO_VALUE,    // number of a function in C, which sets variables
+  RT_DO_ALLOC,    // B E: bytes
+  RT_DO_TABLE,    // B K
+  RT_DO_SHARE,    // B to, B from
+  RT_DO_UNIQUE,   // likewise
+  RT_DO_RELEASE,  // B
+  RT_DO_ONCE,     // B L: the statements if the slot is empty
+  RT_DO_READ,     // N T B E: bytes from the start
+  RT_DO_CHECK,    // K, how many values, E: condition, E..: values
+  RT_DO_IF,       // E L L: both branches
+  RT_DO_FOR,      // N L E: bound, body
+  RT_DO_WHILE,    // N L L: statements that set N, body
+  RT_DO_REGION,   // K L: body
+  // K L, E: Par, E: bytes of local memory; in executables how many slots the branches may
+  // overwrite, how many they change, B..; L L branches; in executables L: statements that set what
+  // follows needs, how many outcomes, for each T B N E: count (B or N is -1), then E: roundings
+  RT_DO_GUARD,
+  // K, how many arguments, scratch arrays, local arrays; E: items, E: groups, E: group size; for
+  // each argument T E, or T N of floats, or RT_ARG_..; for each scratch array E: count, bytes of an
+  // element; for each local array E: bytes
+  RT_DO_LAUNCH,
+  RT_DO_ARRAY,  // number of the result, T B, rank, E..: shape
+  RT_DO_SCALAR  // number of the result, T N
+};
+enum {
+  RT_ARG_BLOCK = RT_ELEM_COUNT,  // B
+  RT_ARG_USED                    // B, 1 if it is read + 2 if it is written
+};
+
+struct rt_script {
+  struct rt_context *ctx;
+  const int32_t *at;
+  struct rt_value *numbers, *results;
+  struct rt_mem **blocks;
+  void (*const *values)(struct rt_context *ctx,
+                        struct rt_value *numbers);  // of RT_DO_VALUE
+  // with room for what the largest launch has
+  struct rt_arg *args;
+  struct rt_scratch *scratch;
+  int64_t *local_bytes;
+};
+// Runs an entry point from rt_entry_begin to rt_entry_end; gives all blocks back.
+RT_FN int rt_script_run(struct rt_script *script, const char *entry, int length,
+                        int block_count);
+
 // Arrays, for the typed functions of the C API and for entry points.  Arrays are owned by whoever
 // holds a reference; new ones have one.
 RT_FN int rt_array_new(struct rt_context *ctx, struct rt_array **out, enum rt_elem elem,

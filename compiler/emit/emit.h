@@ -215,6 +215,14 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm);
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);
 const char *entry_arg_name(const Entry *entry, int param);
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile);
+// What the results need to be alive: scalars that the caller gets, and sizes.
+Map *emit_entry_live(const ImpEntry *entry);
+typedef Vec(const Mem *) MemVec;
+// The references that the guard's branches change; the first `taken` may lose their block to code
+// that overwrites it.
+MemVec emit_guard_slots(const ImpStm *guard, int *taken);
+// The same as emit_host_entry as a table (emit_script.c), for code without EXP_SPLIT.
+void emit_script(Emit *e, Text *t, const ImpEntry *entry, const char *profile);
 void emit_entry_call(Emit *e, Text *t, int number);
 void host_stm(CodeText *c, const ImpStm *stm);
 const char *emit_elem_name(PrimType type);     // "RT_F32"

@@ -126,11 +126,9 @@ static void note_changes(Changes *s, const ImpBlock *block) {
 }
 
 typedef struct SlotList {
-  CodeText *c;
   const Changes *changes;
-  Text *text;
+  MemVec *slots;
   bool taken;  // which ones to list
-  int count;
 } SlotList;
 
 static void list_slot(void *state, const void *key, void *value) {
@@ -139,29 +137,37 @@ static void list_slot(void *state, const void *key, void *value) {
   (void)value;
   if (map_has(s->changes->inner, mem) || map_has(s->changes->taken, mem) != s->taken)
     return;
-  text_printf(s->text, "%s&%s", text_length(s->text) ? ", " : "", c_mem(s->c, mem));
-  s->count++;
+  vec_push(s->slots, mem);
 }
 
-// Begins the race; what the branches change is listed, what they may overwrite first.
-static void race_begin(CodeText *c, const ImpStm *stm, int index) {
+MemVec emit_guard_slots(const ImpStm *stm, int *taken) {
   Changes changes = { map_new(NULL), map_new(NULL), map_new(NULL), true };
   while (changes.again) {
     changes.again = false;
     note_changes(&changes, &stm->u.guard.then_body);
     note_changes(&changes, &stm->u.guard.else_body);
   }
-  SlotList list = { c, &changes, text_new(), true, 0 };
+  MemVec slots = { 0 };
+  SlotList list = { &changes, &slots, true };
   map_each(changes.changed, list_slot, &list);
-  int taken = list.count;
+  *taken = slots.count;
   list.taken = false;
   map_each(changes.changed, list_slot, &list);
-  if (list.count)
-    c_line(c, "struct rt_mem **const slots[] = { %s };", text_str(list.text));
+  return slots;
+}
+
+// Begins the race; what the branches change is listed, what they may overwrite first.
+static void race_begin(CodeText *c, const ImpStm *stm, int index) {
+  int taken = 0;
+  MemVec slots = emit_guard_slots(stm, &taken);
+  Text *list = text_new();
+  vec_each (const Mem **, mem, &slots)
+    text_printf(list, "%s&%s", mem == slots.at ? "" : ", ", c_mem(c, *mem));
+  if (slots.count) c_line(c, "struct rt_mem **const slots[] = { %s };", text_str(list));
   c_line(
       c,
       "struct rt_replay *race = rt_replay_begin(ctx, %d, par, local_bytes, %s, %d, %d);",
-      index, list.count ? "slots" : "NULL", taken, list.count);
+      index, slots.count ? "slots" : "NULL", taken, slots.count);
 }
 
 // { elem, count, mem, scalar } of each result that is there.
@@ -426,8 +432,6 @@ static void host_block(CodeText *c, const ImpBlock *block) {
 
 // ---- an entry point
 
-typedef Vec(const Mem *) MemVec;
-
 static void find_slots(const ImpBlock *block, MemVec *out) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_DECLARE_MEM) vec_push(out, (*stm)->u.mem.mem);
@@ -439,7 +443,7 @@ static void find_slots(const ImpBlock *block, MemVec *out) {
 }
 
 // What the results need to be alive: scalars that the caller gets, and sizes.
-static Map *entry_live(const ImpEntry *entry) {
+Map *emit_entry_live(const ImpEntry *entry) {
   Vec(const ImpExp *) extra = { 0 };
   for (int i = entry->entry->size_result_count; i < entry->result_count; i++) {
     if (!entry->results[i].is_array) vec_push(&extra, entry->scalar_results[i]);
@@ -534,22 +538,22 @@ static bool has_own_loop(const ImpBlock *block) {
   return false;
 }
 
-// Is the function long, and its own time nothing against that of its kernels?
-static bool only_launches(const ImpBlock *body) {
-  enum { MANY_LAUNCHES = 24 };
-  return count_launches(body) >= MANY_LAUNCHES && !has_own_loop(body);
+// Does the function launch so many kernels that its own time is nothing against theirs?
+static bool only_launches(const ImpBlock *body, int least) {
+  return count_launches(body) >= least && !has_own_loop(body);
 }
 
-void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
+static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
+  enum { LONG_LAUNCHES = 24 };
   CodeText c = code_text_new(e, t);
-  c.live = entry_live(entry);
+  c.live = emit_entry_live(entry);
   c.on_error = "cleanup";
   const char *name = emit_entry_name(e, entry->entry);
   c_line(&c,
          "%sstatic int entry_%s_%s(struct rt_context *ctx, struct entry_%s_args *args, "
          "struct rt_value *results) {",
-         only_launches(&entry->body) ? "RT_LAUNCHES " : "", name, profile_names[profile],
-         name);
+         only_launches(&entry->body, LONG_LAUNCHES) ? "RT_LAUNCHES " : "", name,
+         profile_names[profile], name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
@@ -577,4 +581,12 @@ void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   c_line(&c, "return rt_entry_end(ctx, err);");
   c_close(&c);
   text_newline(t);
+}
+
+void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
+  enum { TABLE_LAUNCHES = 4 };
+  if (e->options.workers == WORKERS_ONE && only_launches(&entry->body, TABLE_LAUNCHES))
+    emit_script(e, t, entry, profile_names[profile]);
+  else
+    statements_entry(e, t, entry, profile);
 }

@@ -81,4 +81,26 @@ kernels=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\), [^,]* },$/\1/p' n
 if [ "$kernels" -lt 10 ] || [ "$programs" -gt $((kernels / 3)) ]; then
   expect "programs of $kernels kernels" "a third as many at most" "$programs"
 fi
+# Code that mostly launches kernels is a table; what launches few, computes in loops of its own, or is for several
+# workers, is statements.
+cat > table.fl <<'F'
+entry main [n] (xs: [n]i32) : i32 = i32.sum (scan (+) 0 xs)
+F
+cat > few.fl <<'F'
+entry main (xs: []i32) : []i32 = map (+ 1) xs
+F
+cat > computes.fl <<'F'
+entry main [n] (m: i64) (xs: [n]i32) : i32 =
+  let s = i32.sum (scan (+) 0 xs)
+  in loop s for i < m do s * 3 ^ (s >> 7) + i32.i64 i
+F
+for program in table few computes; do
+  "$flc" lib $program.fl -o $program || failed=1
+done
+"$flc" lib --workers table.fl -o workers || failed=1
+tables() { grep -c '^static const int32_t script_main_' "$1"; }
+expect "tables of code that launches" 2 "$(tables table.c)"
+expect "tables of code that launches once" 0 "$(tables few.c)"
+expect "tables of code that computes" 0 "$(tables computes.c)"
+expect "tables of code for workers" 0 "$(tables workers.c)"
 exit $failed
