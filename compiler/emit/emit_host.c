@@ -543,8 +543,12 @@ static bool only_launches(const ImpBlock *body, int least) {
   return count_launches(body) >= least && !has_own_loop(body);
 }
 
+enum {
+  LONG_LAUNCHES = 24,  // of an entry point whose statements take the C compiler long
+  MANY_KERNELS = 400,  // of a program
+};
+
 static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
-  enum { LONG_LAUNCHES = 24 };
   CodeText c = code_text_new(e, t);
   c.live = emit_entry_live(entry);
   c.on_error = "cleanup";
@@ -583,9 +587,18 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
   text_newline(t);
 }
 
+// Statements take the C compiler a millisecond for each launch, a table takes each call up to 0.2 us
+// more for each launch that it makes: a tenth of small ones.  Tests call little, and compile much.
+static int least_of_tables(const Emit *e) {
+  enum { SOME_LAUNCHES = 4 };
+  int kernels = e->programs[0]->kernel_count + e->programs[1]->kernel_count;
+  if (kernels >= MANY_KERNELS) return 1;
+  return e->options.one_batch ? SOME_LAUNCHES : LONG_LAUNCHES;
+}
+
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
-  enum { TABLE_LAUNCHES = 4 };
-  if (e->options.workers == WORKERS_ONE && only_launches(&entry->body, TABLE_LAUNCHES))
+  bool one = e->options.workers == WORKERS_ONE;
+  if (one && only_launches(&entry->body, least_of_tables(e)))
     emit_script(e, t, entry, profile_names[profile]);
   else
     statements_entry(e, t, entry, profile);

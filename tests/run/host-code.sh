@@ -81,17 +81,19 @@ kernels=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\), [^,]* },$/\1/p' n
 if [ "$kernels" -lt 10 ] || [ "$programs" -gt $((kernels / 3)) ]; then
   expect "programs of $kernels kernels" "a third as many at most" "$programs"
 fi
-# Code that mostly launches kernels is a table; what launches few, computes in loops of its own, or is for several
-# workers, is statements.
+# Code that mostly launches many kernels is a table; what launches few, computes in loops of its own, or is for
+# several workers, is statements.
 cat > table.fl <<'F'
-entry main [n] (xs: [n]i32) : i32 = i32.sum (scan (+) 0 xs)
+def step [n] (xs: [n]i32) : [n]i32 = scan (+) 0 (map (^ i32.sum xs) xs)
+entry main [n] (xs: [n]i32) : [n]i32 = step (step (step (step xs)))
 F
 cat > few.fl <<'F'
 entry main (xs: []i32) : []i32 = map (+ 1) xs
 F
-cat > computes.fl <<'F'
+sed 1q table.fl > computes.fl
+cat >> computes.fl <<'F'
 entry main [n] (m: i64) (xs: [n]i32) : i32 =
-  let s = i32.sum (scan (+) 0 xs)
+  let s = i32.sum (step (step (step (step xs))))
   in loop s for i < m do s * 3 ^ (s >> 7) + i32.i64 i
 F
 for program in table few computes; do
