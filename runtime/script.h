@@ -50,11 +50,19 @@ RT_FN int64_t rt_script_binary(int op, int64_t a, int64_t b) {
   }
 }
 
-RT_FN int64_t rt_script_number(struct rt_script *s) {
+RT_FN int64_t rt_script_other(struct rt_script *s);
+
+// Most are variables and constants: for these nothing is called.
+static inline int64_t rt_script_number(struct rt_script *s) {
+  const int32_t *at = s->at;
+  if (at[0] > RT_OF_CONST) return rt_script_other(s);
+  s->at = at + 2;
+  return at[0] == RT_OF_VAR ? s->numbers[at[1]].u.i64 : at[1];
+}
+
+RT_FN int64_t rt_script_other(struct rt_script *s) {
   int op = *s->at++;
   switch (op) {
-  case RT_OF_VAR: return s->numbers[*s->at++].u.i64;
-  case RT_OF_CONST: return *s->at++;
   case RT_OF_LONG: return rt_script_i64(s);
   case RT_OF_PARAM: return rt_param(s->ctx, *s->at++);
   case RT_OF_ATOMIC_BYTES: return rt_atomic_bytes(s->ctx);

@@ -543,10 +543,7 @@ static bool only_launches(const ImpBlock *body, int least) {
   return count_launches(body) >= least && !has_own_loop(body);
 }
 
-enum {
-  LONG_LAUNCHES = 24,  // of an entry point whose statements take the C compiler long
-  MANY_KERNELS = 400,  // of a program
-};
+enum { LONG_LAUNCHES = 24 };  // of an entry point whose statements take the C compiler long
 
 static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);
@@ -590,10 +587,11 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
 // Statements take the C compiler a millisecond for each launch, a table takes each call up to 0.2 us
 // more for each launch that it makes: a tenth of small ones.  Tests call little, and compile much.
 static int least_of_tables(const Emit *e) {
-  enum { SOME_LAUNCHES = 4 };
+  enum { MANY_KERNELS = 50, MOST_KERNELS = 400, SOME_LAUNCHES = 4 };
   int kernels = e->programs[0]->kernel_count + e->programs[1]->kernel_count;
-  if (kernels >= MANY_KERNELS) return 1;
-  return e->options.one_batch ? SOME_LAUNCHES : LONG_LAUNCHES;
+  if (kernels >= MOST_KERNELS) return 1;
+  bool many = kernels >= MANY_KERNELS || e->options.one_batch;
+  return many ? SOME_LAUNCHES : LONG_LAUNCHES;
 }
 
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
