@@ -584,8 +584,9 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
   text_newline(t);
 }
 
-// Statements take the C compiler a millisecond for each launch, a table takes each call up to 0.2 us
-// more for each launch that it makes: a tenth of small ones.  Tests call little, and compile much.
+// Statements take the C compiler a millisecond for each launch, a table takes each call up to
+// 0.2 us more for each launch that it makes: a tenth of small ones.  Tests call little, and compile
+// much.
 static int least_of_tables(const Emit *e) {
   enum { MANY_KERNELS = 50, MOST_KERNELS = 400, SOME_LAUNCHES = 4 };
   int kernels = e->programs[0]->kernel_count + e->programs[1]->kernel_count;

@@ -6,8 +6,9 @@
 //   };
 //
 // gcc takes a millisecond for each launch that is a statement, even without optimisation, and
-// almost nothing for a row of numbers (which entry points that is for: emit_host.c).  What the table has no words for, such as sums of floats, is
-// a function in C that sets a variable (RT_DO_VALUE).
+// almost nothing for a row of numbers (which entry points that is for: emit_host.c).  What the
+// table has no words for, such as sums of floats, is a function in C that sets a variable
+// (RT_DO_VALUE).
 #include "base/quote.h"
 #include "emit/emit.h"
 #include <string.h>
