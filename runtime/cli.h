@@ -74,7 +74,7 @@ static const struct rt_option rt_options[] = {
   { 'n', "no-print-result", NULL, "write no result", RT_OPT_NO_OUTPUT, 0 },
   { 'D', "debugging", NULL, "check and log after every step", RT_OPT_DEBUG, 0 },
   { 'L', "log", NULL, "say what happens on standard error", RT_OPT_LOG, 0 },
-  { 'P', "profile", NULL, "print the times of kernels and regions", RT_OPT_PROFILE, 0 },
+  { 'P', "profile", NULL, "print the times of kernels", RT_OPT_PROFILE, 0 },
   { 0, "trace", "FILE", "write when kernels and transfers ran, as JSON", RT_OPT_TRACE, 0 },
   { 0, "json", NULL, "with --profile, --tree: as JSON", RT_OPT_JSON, 0 },
   { 0, "param", "NAME=INT", "set a tuning parameter", RT_OPT_PARAM, 0 },

@@ -53,11 +53,10 @@ struct rt_free_block {
   int64_t bytes;
 };
 
-// Count and time of kernels, regions and builds.
+// Count and time of kernels and builds.
 struct rt_timing {
   int64_t count;
   int64_t total_us, min_us, max_us;
-  int64_t started;
 };
 
 // How a kernel is compiled.
@@ -171,7 +170,6 @@ struct rt_context {
   struct rt_memory_use memory;
   struct rt_mem **tables;  // per rt_constants of the program; NULL: not needed yet
   struct rt_built_kernel *kernels;
-  struct rt_timing *regions;
   struct rt_pending_event *pending;
   int pending_count, pending_capacity;
   int64_t *params;

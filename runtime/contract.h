@@ -298,11 +298,11 @@ struct rt_ahead {
 struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
-      *opencl_prelude;            // pieces of kernels/prelude.cl and scalar.h, then NULL
+      *opencl_prelude;  // pieces of kernels/prelude.cl and scalar.h, then NULL
   const char *const *opencl_builtins;  // what PoCL reads before them: kernels/builtins.cl
   const char *const *cuda_words;       // what CUDA needs before them: kernels/cuda.cu
-  const char *const *tree_text;   // what --tree prints: pieces, then NULL
-  const char *const *tree_json;   // ... with --json
+  const char *const *tree_text;        // what --tree prints: pieces, then NULL
+  const char *const *tree_json;        // ... with --json
   const struct rt_kernel *kernels;
   int kernel_count;
   const struct rt_check *checks;
@@ -311,8 +311,6 @@ struct rt_program {
   int tuning_count;
   const struct rt_guard_info *guards;
   int guard_count;
-  const char *const *regions;
-  int region_count;
   const struct rt_type *types;
   int type_count;
   const struct rt_entry_point *entries;
@@ -462,10 +460,6 @@ RT_FN void rt_size(struct rt_context *ctx, int size, int64_t value);
 // fits; or as --path says.  The threshold may depend on the sizes (decision.h).
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes);
 
-// Around a region; measured (with waiting) only when profiling.
-RT_FN void rt_region_begin(struct rt_context *ctx, int region);
-RT_FN void rt_region_end(struct rt_context *ctx, int region);
-
 // Host code in tables (script.h): host code that mostly launches kernels is a row of numbers, for
 // which a C compiler takes a hundredth of its time for statements.  N: the number of a variable,
 // B: of a block, K: of a kernel, check, guard, .., E: an expression, L: the length of what it tells
@@ -518,7 +512,6 @@ enum rt_do {
   RT_DO_IF,       // E L L: both branches
   RT_DO_FOR,      // N L E: bound, body
   RT_DO_WHILE,    // N L L: statements that set N, body
-  RT_DO_REGION,   // K L: body
   // K L, E: Par, E: bytes of local memory; in executables how many slots the branches may
   // overwrite, how many they change, B..; L L branches; in executables L: statements that set what
   // follows needs, how many outcomes, for each T B N E: count (B or N is -1), then E: roundings

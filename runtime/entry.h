@@ -168,11 +168,9 @@ struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
   ctx->debugging = cfg->debugging;
   ctx->profiling = cfg->profiling;
   size_t kernels = (size_t)ctx->program->kernel_count;
-  size_t regions = (size_t)ctx->program->region_count;
   size_t tables = (size_t)ctx->program->constant_count;
   ctx->kernels = (struct rt_built_kernel *)rt_host_alloc(kernels * sizeof *ctx->kernels);
   ctx->tables = (struct rt_mem **)rt_host_alloc(tables * sizeof *ctx->tables);
-  ctx->regions = (struct rt_timing *)rt_host_alloc(regions * sizeof *ctx->regions);
 #if defined(RT_WORKERS) && defined(RT_LIBRARY)
   rt_transport_alone(cfg->workers, true);
   int opened = rt_context_open(ctx);
@@ -226,7 +224,6 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx->prelude);
   free(ctx->free_blocks);
   free(ctx->kernels);
-  free(ctx->regions);
   free(ctx->tables);
   free(ctx->pending);
   free(ctx->params);

@@ -1,4 +1,4 @@
-// Begin profile.h: how often and how long kernels, regions and builds ran.
+// Begin profile.h: how often and how long kernels and builds ran.
 
 RT_FN void rt_timing_add(struct rt_timing *t, int64_t us) {
   if (t->count == 0 || us < t->min_us) t->min_us = us;
@@ -28,18 +28,6 @@ RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, struct rt_event 
         (struct rt_pending_event *)rt_host_alloc((size_t)most * sizeof *ctx->pending);
   ctx->pending[ctx->pending_count].kernel = kernel;
   ctx->pending[ctx->pending_count++].event = event;
-}
-
-RT_FN void rt_region_begin(struct rt_context *ctx, int region) {
-  if (!ctx->profiling) return;
-  rt_wait(ctx);
-  ctx->regions[region].started = rt_time_us();
-}
-
-RT_FN void rt_region_end(struct rt_context *ctx, int region) {
-  if (!ctx->profiling) return;
-  rt_wait(ctx);
-  rt_timing_add(&ctx->regions[region], rt_time_us() - ctx->regions[region].started);
 }
 
 void RT_NAME(context_pause_profiling)(struct rt_context *ctx) { ctx->profiling = false; }
@@ -126,11 +114,6 @@ char *RT_NAME(context_report)(struct rt_context *ctx) {
   rt_report_device(ctx, &t);
   rt_report_kernels(ctx, &t, false);
   rt_report_kernels(ctx, &t, true);
-  bool first = true;
-  rt_text_add(&t, ",\n\"regions\": [");
-  for (int i = 0; i < ctx->program->region_count; i++)
-    rt_report_timing(&t, ctx->program->regions[i], &ctx->regions[i], &first);
-  rt_text_add(&t, "]");
   rt_report_guards(ctx, ctx->events, ctx->event_count, &t);
   rt_report_sizes(ctx, &t);
   rt_text_add(&t, "}\n");
@@ -149,8 +132,6 @@ RT_FN void rt_print_profile(struct rt_context *ctx, FILE *file) {
   rt_profile_collect(ctx);
   for (int i = 0; i < ctx->program->kernel_count; i++)
     rt_print_timing(file, "kernel", ctx->program->kernels[i].name, &ctx->kernels[i].runs);
-  for (int i = 0; i < ctx->program->region_count; i++)
-    rt_print_timing(file, "region", ctx->program->regions[i], &ctx->regions[i]);
   for (int i = 0; i < ctx->program->kernel_count; i++)
     rt_print_timing(file, "build", ctx->program->kernels[i].name,
                     &ctx->kernels[i].builds);

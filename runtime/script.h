@@ -226,14 +226,6 @@ RT_FN int rt_script_while(struct rt_script *s) {
   return error;
 }
 
-RT_FN int rt_script_region(struct rt_script *s) {
-  int region = *s->at++, length = *s->at++;
-  rt_region_begin(s->ctx, region);
-  int error = rt_script_block(s, s->at + length);
-  if (!error) rt_region_end(s->ctx, region);
-  return error;
-}
-
 // ---- guards
 
 // One run of a version: a copy of the script at the branches.
@@ -366,7 +358,6 @@ RT_FN int rt_script_step(struct rt_script *s) {
   case RT_DO_FOR: return rt_script_for(s);
   case RT_DO_WHILE: return rt_script_while(s);
   case RT_DO_GUARD: return rt_script_guard(s);
-  case RT_DO_REGION: return rt_script_region(s);
   case RT_DO_ARRAY: return rt_script_array(s);
   case RT_DO_SCALAR: rt_script_scalar(s); return RT_OK;
   case RT_DO_SET:

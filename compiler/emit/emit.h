@@ -112,7 +112,6 @@ typedef struct Emit {
   Vec(EmitEntry) entries;
   Vec(TuningParam) tuning;
   GuardVec guards;
-  StringVec regions;
   StringVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
   Vec(EmitConstants) constants;
@@ -180,7 +179,6 @@ int emit_check_values(const ImpStm *check);    // how many of its values are rep
 int emit_check(Emit *e, const ImpStm *check);  // the number of its row
 int emit_guard_index(Emit *e, Name name);
 int emit_tuning_index(Emit *e, Name name);
-int emit_region_index(Emit *e, Name name);
 int emit_size_index(Emit *e, Name name);
 int emit_table(CodeText *c, const ImpStm *table);  // its number; equal ones are one
 

@@ -245,14 +245,6 @@ static void host_read_stm(CodeText *c, const ImpStm *stm) {
                      prim_size_bytes(mem->elem), c_var(c, stm->u.read.var)));
 }
 
-static void host_region(CodeText *c, const ImpStm *stm) {
-  int index = emit_region_index(c->e, stm->u.region.name);
-  c_line(c, "rt_region_begin(ctx, %d);  // %s", index, quote_comment(stm->u.region.name));
-  vec_each (const ImpStm **, inner, &stm->u.region.body)
-    host_stm(c, *inner);
-  c_line(c, "rt_region_end(ctx, %d);", index);
-}
-
 // ---- several workers (runtime/workers.h)
 
 static void host_split(CodeText *c, const ImpStm *stm) {
@@ -414,7 +406,6 @@ void host_stm(CodeText *c, const ImpStm *stm) {
     host_block(c, &stm->u.once.body);
     c_line(c, "}");
     return;
-  case IMP_REGION: host_region(c, stm); return;
   case IMP_STORE:
   case IMP_ATOMIC:
   case IMP_LOCKED:

@@ -204,8 +204,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_SPLIT:
   case IMP_GATHER:
   case IMP_GUARD:
-  case IMP_ONCE:
-  case IMP_REGION: bug(c->e->c, stm->loc, "host statement within a kernel");
+  case IMP_ONCE: bug(c->e->c, stm->loc, "host statement within a kernel");
   }
 }
 

@@ -390,15 +390,6 @@ static void once(ScriptText *s, const ImpStm *stm) {
   append(s, &body);
 }
 
-static void region(ScriptText *s, const ImpStm *stm) {
-  ScriptPart body = block_code(s, &stm->u.region.body);
-  word(s, "RT_DO_REGION");
-  number(s, emit_region_index(s->c.e, stm->u.region.name));
-  number(s, body.length);
-  end_line(s, stm->u.region.name);
-  append(s, &body);
-}
-
 // ---- guards
 
 static void guard_slots(ScriptText *s, const ImpStm *stm) {
@@ -560,7 +551,6 @@ static void script_stm(ScriptText *s, const ImpStm *stm) {
   case IMP_READ: read(s, stm); return;
   case IMP_GUARD: guard(s, stm); return;
   case IMP_ONCE: once(s, stm); return;
-  case IMP_REGION: region(s, stm); return;
   case IMP_SPLIT:
   case IMP_GATHER:
   case IMP_STORE:

@@ -21,13 +21,6 @@ int emit_guard_index(Emit *e, Name name) {
   bug(e->c, (Loc){ 0 }, "unknown guard %s", name);
 }
 
-int emit_region_index(Emit *e, Name name) {
-  for (int i = 0; i < e->regions.count; i++)
-    if (strcmp(e->regions.at[i], name) == 0) return i;
-  vec_push(&e->regions, name);
-  return e->regions.count - 1;
-}
-
 static int find_size(const Emit *e, const char *name, size_t length) {
   for (int i = 0; i < e->sizes.count; i++)
     if (strlen(e->sizes.at[i]) == length && strncmp(e->sizes.at[i], name, length) == 0)
@@ -216,13 +209,6 @@ static void guards_table(Emit *e, Text *t) {
   if (e->guards.count) text_add(t, "\n};\n");
 }
 
-static void regions_table(Emit *e, Text *t) {
-  if (e->regions.count) text_add(t, "\nstatic const char *const program_regions[] = {");
-  vec_each (const char **, region, &e->regions)
-    text_printf(t, "\n  %s,", c_string(*region));
-  if (e->regions.count) text_add(t, "\n};\n");
-}
-
 static void constants_table(Emit *e, Text *t) {
   for (int i = 0; i < e->constants.count; i++)
     text_printf(t, "\nstatic const %s constants_%d[] = {%s\n};",
@@ -332,7 +318,6 @@ void emit_tables(Emit *e, Text *t) {
   checks_table(e, t);
   tuning_table(e, t);
   guards_table(e, t);
-  regions_table(e, t);
   emit_types_table(e, t);
   entries_table(e, t);
   sizes_table(e, t);
@@ -354,7 +339,6 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "checks", e->checks.count);
   member(t, "tuning", e->tuning.count);
   member(t, "guards", e->guards.count);
-  member(t, "regions", e->regions.count);
   member(t, "types", e->types.count);
   member(t, "entries", e->entries.count);
   member(t, "sizes", e->sizes.count);

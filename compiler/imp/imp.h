@@ -163,7 +163,6 @@ typedef enum ImpStmKind {
   IMP_READ,     // var = mem[index] (waits for the device): u.read
   IMP_GUARD,    // u.guard: a decision between versions
   IMP_ONCE,     // if (mem refers to nothing) body: u.once
-  IMP_REGION,   // a body measured as one region: u.region
   IMP_SPLIT,    // vars = this worker's block: u.split
   IMP_GATHER,   // to = the workers' blocks: u.gather
 } ImpStmKind;
@@ -311,10 +310,6 @@ struct ImpStm {
       const Mem *mem;
       ImpBlock body;
     } once;
-    struct {
-      Name name;
-      ImpBlock body;
-    } region;
     // vars: the results of EXP_SPLIT
     struct {
       const Guard *guard;

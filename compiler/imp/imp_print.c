@@ -366,10 +366,6 @@ static void print_stm(Text *t, const ImpStm *stm) {
     print_mem(t, stm->u.once.mem);
     print_inner(t, &stm->u.once.body);
     return;
-  case IMP_REGION:
-    text_printf(t, "region %s", stm->u.region.name);
-    print_inner(t, &stm->u.region.body);
-    return;
   }
 }
 

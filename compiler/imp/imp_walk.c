@@ -122,8 +122,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_UNIQUE:
   case IMP_RELEASE:
   case IMP_TABLE:
-  case IMP_ONCE:
-  case IMP_REGION: return;
+  case IMP_ONCE: return;
   }
 }
 
@@ -131,11 +130,9 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
   if (stm->kind == IMP_FOR) out[0] = &stm->u.loop.body;
   if (stm->kind == IMP_WHILE) out[0] = &stm->u.loop_while.body;
   if (stm->kind == IMP_LOCKED) out[0] = &stm->u.locked.body;
-  if (stm->kind == IMP_REGION) out[0] = &stm->u.region.body;
   if (stm->kind == IMP_ONCE) out[0] = &stm->u.once.body;
   bool loops = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
-  bool holds =
-      stm->kind == IMP_REGION || stm->kind == IMP_ONCE || stm->kind == IMP_LOCKED;
+  bool holds = stm->kind == IMP_ONCE || stm->kind == IMP_LOCKED;
   if (loops || holds) return 1;
   if (stm->kind == IMP_IF) {
     out[0] = &stm->u.cond.then_body;
@@ -156,7 +153,6 @@ const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state) {
   if (stm->kind == IMP_FOR) blocks[0] = &out->u.loop.body;
   if (stm->kind == IMP_WHILE) blocks[0] = &out->u.loop_while.body;
   if (stm->kind == IMP_LOCKED) blocks[0] = &out->u.locked.body;
-  if (stm->kind == IMP_REGION) blocks[0] = &out->u.region.body;
   if (stm->kind == IMP_ONCE) blocks[0] = &out->u.once.body;
   if (stm->kind == IMP_IF) {
     blocks[0] = &out->u.cond.then_body;

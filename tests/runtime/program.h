@@ -106,7 +106,6 @@ static const struct rt_tuning_param tuning[] = {
   { "pair.tile_1", "tile_size", -1, -1, -1, 0 },
 };
 static const struct rt_guard_info guards[] = { { "sum.intra_0", 0 } };
-static const char *const regions[] = { "sum" };
 
 static const int pair_leaves[] = { T_I64, T_I32S };
 static const struct rt_field pair_fields[] = { { "0", T_I64, 0 }, { "1", T_I32S, 1 } };
@@ -195,9 +194,7 @@ static int launch_sum(struct rt_context *ctx, struct rt_mem *xs, struct rt_mem *
   args[0] = rt_arg_mem(xs);
   args[1] = rt_arg_mem(ys);
   args[2] = rt_arg_i64(n);
-  rt_region_begin(ctx, 0);
   int error = rt_launch(ctx, K_GROUP_SUM, &launch);
-  rt_region_end(ctx, 0);
   return error;
 }
 
@@ -295,8 +292,6 @@ static const struct rt_program small_program = {
   tuning,
   2,
   guards,
-  1,
-  regions,
   1,
   types,
   T_COUNT,

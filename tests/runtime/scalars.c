@@ -67,8 +67,6 @@ static const struct rt_program program = {
   0,
   NULL,
   0,
-  NULL,
-  0,
   false,
   NULL,
   NULL,

@@ -258,7 +258,7 @@ class Module:
 
 
 class Profile:
-    """What a run took: `kernels` and `builds` (name, count, microseconds), `regions`, `guards`, `bytes`, `device`."""
+    """What a run took: `kernels` and `builds` (name, count, microseconds), `guards`, `bytes`, `device`."""
 
     def __init__(self, report):
         self.report = report
