@@ -30,12 +30,13 @@ static bool wants_type(const LspName *name) {
   return !is_size_in_brackets(name) && !is_typed(name);
 }
 
-static json_t *type_hint(const LspName *name) {
+static json_t *type_hint(const LspQuery *q, const LspName *name) {
   enum { KIND_TYPE = 1, MOST_COLUMNS = 60 };
   const char *type = type_text(name->type);
   const char *text = text_format(": %s", type + (*type == '*'));
   if (strlen(text) > MOST_COLUMNS) text = text_format("%.*s..", MOST_COLUMNS - 2, text);
-  json_t *range = lsp_range((Loc){ name->loc.file, name->loc.end, name->loc.end });
+  json_t *range =
+      lsp_range(q->lsp, (Loc){ name->loc.file, name->loc.end, name->loc.end });
   json_t *hint = json_pack("{s:O, s:s, s:i}", "position", json_object_get(range, "start"),
                            "label", text, "kind", KIND_TYPE);
   json_decref(range);
@@ -47,15 +48,15 @@ json_t *lsp_inlay_hints(LspQuery *q) {
   if (!q->program->ast) return list;
   const json_t *range = json_object_get(q->params, "range");
   const SourceFile *file = q->program->file;
-  uint32_t from = lsp_offset(file, json_object_get(range, "start"));
-  uint32_t to = lsp_offset(file, json_object_get(range, "end"));
+  uint32_t from = lsp_offset(q->lsp, file, json_object_get(range, "start"));
+  uint32_t to = lsp_offset(q->lsp, file, json_object_get(range, "end"));
   uint32_t last = UINT32_MAX;
   LspNames names = lsp_names(q->c, q->program->ast);
   vec_each (const LspName *, name, &names) {
     if (name->loc.end < from || name->loc.end > to || name->loc.start == last) continue;
     if (!wants_type(name)) continue;
     last = name->loc.start;
-    json_array_append_new(list, type_hint(name));
+    json_array_append_new(list, type_hint(q, name));
   }
   return list;
 }
@@ -151,8 +152,8 @@ json_t *lsp_code_actions(LspQuery *q) {
     json_t *diagnostic = json_array_get(diagnostics, i);
     const char *message = json_string_value(json_object_get(diagnostic, "message"));
     json_t *range = json_object_get(diagnostic, "range");
-    uint32_t start = lsp_offset(file, json_object_get(range, "start"));
-    uint32_t end = lsp_offset(file, json_object_get(range, "end"));
+    uint32_t start = lsp_offset(q->lsp, file, json_object_get(range, "start"));
+    uint32_t end = lsp_offset(q->lsp, file, json_object_get(range, "end"));
     if (!message || end <= start) continue;
     const char *about = text_format("%.*s", (int)(end - start), file->text + start);
     Told told = { q, diagnostic, actions, message, about };

@@ -12,8 +12,8 @@ static bool same_loc(Loc a, Loc b) {
   return a.file == b.file && a.start == b.start && a.end == b.end;
 }
 
-static json_t *related_place(Loc loc, const char *text) {
-  json_t *place = lsp_location(lsp_uri_of_path(loc.file->path), loc);
+static json_t *related_place(const LspQuery *q, Loc loc, const char *text) {
+  json_t *place = lsp_location(q->lsp, lsp_uri_of_path(loc.file->path), loc);
   return json_pack("{s:o, s:s}", "location", place, "message", text);
 }
 
@@ -22,11 +22,11 @@ static json_t *related(const LspQuery *q, const DiagMessage *message) {
   json_t *list = json_array();
   const SourceFile *file = message->loc.file;
   if (file && file != q->program->file && !file->built_in)
-    json_array_append_new(list, related_place(message->loc, message->text));
+    json_array_append_new(list, related_place(q, message->loc, message->text));
   vec_each (const DiagMessage *, note, &message->notes) {
     bool elsewhere = note->kind == MESSAGE_NOTE && !same_loc(note->loc, message->loc);
     if (!elsewhere || !note->loc.file || note->loc.file->built_in) continue;
-    json_array_append_new(list, related_place(note->loc, note->text));
+    json_array_append_new(list, related_place(q, note->loc, note->text));
   }
   return list;
 }
@@ -57,9 +57,9 @@ static json_t *diagnostic(const LspQuery *q, const DiagMessage *message) {
     text = text_format("%s: %s", loc_text(message->loc), text);
   Loc loc = here ? message->loc : place_in_document(q, message->loc);
   int severity = message->kind == MESSAGE_WARNING ? SEVERITY_WARNING : SEVERITY_ERROR;
-  return json_pack("{s:o, s:i, s:s, s:s, s:o}", "range", lsp_range(loc), "severity",
-                   severity, "source", "flc", "message", text, "relatedInformation",
-                   related(q, message));
+  return json_pack("{s:o, s:i, s:s, s:s, s:o}", "range", lsp_range(q->lsp, loc),
+                   "severity", severity, "source", "flc", "message", text,
+                   "relatedInformation", related(q, message));
 }
 
 json_t *lsp_diagnostics(LspQuery *q) {
@@ -97,21 +97,21 @@ static const char *doc_of(const LspQuery *q, const Binding *binding) {
   return doc || !q->program->checked ? doc : doc_in(&q->program->checked->decls, binding);
 }
 
-static json_t *hover(Loc loc, const char *title, const char *doc) {
+static json_t *hover(const LspQuery *q, Loc loc, const char *title, const char *doc) {
   const char *text =
       text_format("```fl\n%s\n```%s%s", title, doc ? "\n\n" : "", doc ? doc : "");
   return json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value", text,
-                   "range", lsp_range(loc));
+                   "range", lsp_range(q->lsp, loc));
 }
 
 json_t *lsp_hover(LspQuery *q) {
   LspNames names;
   const LspName *name = name_asked(q, &names);
   if (name && name->type)
-    return hover(name->loc, text_format("%s : %s", name->name, type_text(name->type)),
+    return hover(q, name->loc, text_format("%s : %s", name->name, type_text(name->type)),
                  doc_of(q, name->binding));
   const AstExp *exp = q->program->ast ? lsp_exp_at(q->program->ast, q->offset) : NULL;
-  return exp ? hover(exp->loc, type_text(exp->type), NULL) : json_null();
+  return exp ? hover(q, exp->loc, type_text(exp->type), NULL) : json_null();
 }
 
 // The word at the place that is asked about; empty if there is none.
@@ -156,7 +156,8 @@ json_t *lsp_definition(LspQuery *q) {
   Loc loc = name ? name->binding->loc : type_asked(q);
   if (!loc.file || loc.file->built_in) return json_null();
   bool here = loc.file == q->program->file;
-  return lsp_location(here ? q->document->uri : lsp_uri_of_path(loc.file->path), loc);
+  return lsp_location(q->lsp, here ? q->document->uri : lsp_uri_of_path(loc.file->path),
+                      loc);
 }
 
 // Adds each place of a name once; `make` says what stands for it.
@@ -176,13 +177,12 @@ static json_t *reference(const LspQuery *q, const LspName *place) {
   const json_t *context = json_object_get(q->params, "context");
   bool wanted = !json_is_false(json_object_get(context, "includeDeclaration"));
   if (place->is_definition && !wanted) return NULL;
-  return lsp_location(lsp_uri_of(q, place->loc.file), place->loc);
+  return lsp_location(q->lsp, lsp_uri_of(q, place->loc.file), place->loc);
 }
 
 static json_t *highlight(const LspQuery *q, const LspName *place) {
   enum { HIGHLIGHT_READ = 2, HIGHLIGHT_WRITE = 3 };
-  (void)q;
-  return json_pack("{s:o, s:i}", "range", lsp_range(place->loc), "kind",
+  return json_pack("{s:o, s:i}", "range", lsp_range(q->lsp, place->loc), "kind",
                    place->is_definition ? HIGHLIGHT_WRITE : HIGHLIGHT_READ);
 }
 
@@ -222,55 +222,57 @@ enum {
   SYMBOL_STRUCT = 23
 };
 
-static json_t *symbols_of(const AstDeclVec *decls);
+static json_t *symbols_of(const LspQuery *q, const AstDeclVec *decls);
 
-static json_t *symbol(Name name, int kind, const AstDecl *decl, Loc name_loc) {
+static json_t *symbol(const LspQuery *q, Name name, int kind, const AstDecl *decl,
+                      Loc name_loc) {
   return json_pack("{s:s, s:i, s:o, s:o}", "name", name, "kind", kind, "range",
-                   lsp_range(decl->loc), "selectionRange", lsp_range(name_loc));
+                   lsp_range(q->lsp, decl->loc), "selectionRange",
+                   lsp_range(q->lsp, name_loc));
 }
 
-static json_t *module_symbol(const AstDecl *decl) {
+static json_t *module_symbol(const LspQuery *q, const AstDecl *decl) {
   json_t *object =
-      symbol(decl->u.module.name, SYMBOL_MODULE, decl, decl->u.module.name_loc);
+      symbol(q, decl->u.module.name, SYMBOL_MODULE, decl, decl->u.module.name_loc);
   const AstModExp *body = decl->u.module.exp;
   while (body->kind == MODEXP_ASCRIBE || body->kind == MODEXP_FUNCTION)
     body = body->kind == MODEXP_ASCRIBE ? body->u.ascribe.exp : body->u.function.body;
   if (body->kind == MODEXP_BODY)
-    json_object_set_new(object, "children", symbols_of(&body->u.body));
+    json_object_set_new(object, "children", symbols_of(q, &body->u.body));
   return object;
 }
 
-static json_t *decl_symbol(const AstDecl *decl) {
+static json_t *decl_symbol(const LspQuery *q, const AstDecl *decl) {
   switch (decl->kind) {
   case AST_DECL_VALUE:
-    return symbol(decl->u.value.name,
+    return symbol(q, decl->u.value.name,
                   decl->u.value.function.params.count ? SYMBOL_FUNCTION : SYMBOL_CONSTANT,
                   decl, decl->u.value.name_loc);
   case AST_DECL_TYPE:
-    return symbol(decl->u.type.name, SYMBOL_STRUCT, decl, decl->u.type.name_loc);
+    return symbol(q, decl->u.type.name, SYMBOL_STRUCT, decl, decl->u.type.name_loc);
   case AST_DECL_SPEC:
-    return symbol(decl->u.spec.name, SYMBOL_FUNCTION, decl, decl->u.spec.name_loc);
-  case AST_DECL_MODULE: return module_symbol(decl);
+    return symbol(q, decl->u.spec.name, SYMBOL_FUNCTION, decl, decl->u.spec.name_loc);
+  case AST_DECL_MODULE: return module_symbol(q, decl);
   case AST_DECL_MODULE_TYPE:
-    return symbol(decl->u.module_type.name, SYMBOL_INTERFACE, decl,
+    return symbol(q, decl->u.module_type.name, SYMBOL_INTERFACE, decl,
                   decl->u.module_type.name_loc);
-  case AST_DECL_LOCAL: return decl_symbol(decl->u.local.decl);
+  case AST_DECL_LOCAL: return decl_symbol(q, decl->u.local.decl);
   case AST_DECL_OPEN: break;
   }
   return NULL;
 }
 
-static json_t *symbols_of(const AstDeclVec *decls) {
+static json_t *symbols_of(const LspQuery *q, const AstDeclVec *decls) {
   json_t *list = json_array();
   vec_each (AstDecl *const *, decl, decls) {
-    json_t *object = decl_symbol(*decl);
+    json_t *object = decl_symbol(q, *decl);
     if (object) json_array_append_new(list, object);
   }
   return list;
 }
 
 json_t *lsp_symbols(LspQuery *q) {
-  return q->program->ast ? symbols_of(&q->program->ast->decls) : json_array();
+  return q->program->ast ? symbols_of(q, &q->program->ast->decls) : json_array();
 }
 
 // ---- layout
@@ -282,6 +284,6 @@ json_t *lsp_formatting(LspQuery *q) {
   if (!text || strcmp(text, file->text) == 0) return edits;
   Loc all = { file, 0, (uint32_t)file->length };
   json_array_append_new(
-      edits, json_pack("{s:o, s:s}", "range", lsp_range(all), "newText", text));
+      edits, json_pack("{s:o, s:s}", "range", lsp_range(q->lsp, all), "newText", text));
   return edits;
 }

@@ -86,7 +86,7 @@ static void open_document(Lsp *lsp, const json_t *params) {
 }
 
 // The new text of a range, or of the whole document.
-static void apply_change(LspDocument *d, const json_t *change) {
+static void apply_change(const Lsp *lsp, LspDocument *d, const json_t *change) {
   const json_t *text = json_object_get(change, "text"),
                *range = json_object_get(change, "range");
   if (!json_is_string(text)) return;
@@ -95,8 +95,8 @@ static void apply_change(LspDocument *d, const json_t *change) {
     return;
   }
   const SourceFile *file = source_file_new(d->path, d->text, d->length);
-  uint32_t start = lsp_offset(file, json_object_get(range, "start"));
-  uint32_t end = lsp_offset(file, json_object_get(range, "end"));
+  uint32_t start = lsp_offset(lsp, file, json_object_get(range, "start"));
+  uint32_t end = lsp_offset(lsp, file, json_object_get(range, "end"));
   if (end < start) return;
   Text *t = text_new();
   text_add_bytes(t, d->text, start);
@@ -112,7 +112,7 @@ static void change_document(Lsp *lsp, const json_t *params) {
   size_t count = json_array_size(changes);
   if (!d || !count) return;
   for (size_t i = 0; i < count; i++)
-    apply_change(d, json_array_get(changes, i));
+    apply_change(lsp, d, json_array_get(changes, i));
   set_version(d, json_object_get(params, "textDocument"));
   d->changed = true;
   change_importers(lsp, d->path);
@@ -153,7 +153,7 @@ static void answer_to(int out, const Lsp *lsp, LspAnswer answer, const LspDocume
   give_sources(lsp, c);
   LspQuery q = { .lsp = lsp, .document = d, .params = params, .c = c };
   q.program = lsp_program_of(c, map_get(c->sources, name_of(c->names, d->path)));
-  q.offset = lsp_offset(q.program->file, json_object_get(params, "position"));
+  q.offset = lsp_offset(lsp, q.program->file, json_object_get(params, "position"));
   if (check) pipeline_run(c, q.program, "check");
   json_t *result = answer(&q);
   bool written = json_dumpfd(result, out, JSON_COMPACT | JSON_ENCODE_ANY) == 0;
@@ -201,27 +201,27 @@ static void publish_changes(Lsp *lsp) {
 // ---- the protocol
 
 // The editor names the units that it counts columns in, the best first; UTF-16 is always one.
-static const char *choose_encoding(const json_t *params) {
+static const char *choose_encoding(Lsp *lsp, const json_t *params) {
   const json_t *able = json_object_get(params, "capabilities");
   const json_t *known =
       json_object_get(json_object_get(able, "general"), "positionEncodings");
   const char *first = json_string_value(json_array_get(known, 0));
-  if (!first || strcmp(first, "utf-8") != 0) return "utf-16";
-  lsp_count_bytes();
-  return first;
+  lsp->counts_bytes = first && strcmp(first, "utf-8") == 0;
+  return lsp->counts_bytes ? "utf-8" : "utf-16";
 }
 
-static json_t *initialize(const json_t *params) {
+static json_t *initialize(Lsp *lsp, const json_t *params) {
   enum { SYNC_RANGES = 2 };
   return json_pack(
       "{s:{s:s, s:{s:b, s:i}, s:b, s:{s:[s]}, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
       "s:{s:[s]}}, s:{s:s, s:s}}",
-      "capabilities", "positionEncoding", choose_encoding(params), "textDocumentSync",
-      "openClose", 1, "change", SYNC_RANGES, "inlayHintProvider", 1, "codeActionProvider",
-      "codeActionKinds", "quickfix", "hoverProvider", 1, "definitionProvider", 1,
-      "referencesProvider", 1, "documentHighlightProvider", 1, "documentSymbolProvider",
-      1, "documentFormattingProvider", 1, "renameProvider", 1, "completionProvider",
-      "triggerCharacters", ".", "serverInfo", "name", "flc", "version", FLC_VERSION);
+      "capabilities", "positionEncoding", choose_encoding(lsp, params),
+      "textDocumentSync", "openClose", 1, "change", SYNC_RANGES, "inlayHintProvider", 1,
+      "codeActionProvider", "codeActionKinds", "quickfix", "hoverProvider", 1,
+      "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
+      "documentSymbolProvider", 1, "documentFormattingProvider", 1, "renameProvider", 1,
+      "completionProvider", "triggerCharacters", ".", "serverInfo", "name", "flc",
+      "version", FLC_VERSION);
 }
 
 static void respond(const json_t *id, json_t *result) {
@@ -295,7 +295,7 @@ static void handle_request(Lsp *lsp, const char *method, const json_t *id,
   }
   if (starts) {
     lsp->ready = true;
-    respond(id, initialize(params));
+    respond(id, initialize(lsp, params));
   } else if (strcmp(method, "shutdown") == 0) {
     lsp->shut_down = true;
     respond(id, json_null());

@@ -19,6 +19,7 @@ typedef struct LspDocument {
 typedef struct Lsp {
   Vec(LspDocument) documents;
   bool ready, shut_down, over;
+  bool counts_bytes;  // in columns, as the editor has agreed; else UTF-16 units
 } Lsp;
 
 // A question about a document.
@@ -31,13 +32,11 @@ typedef struct LspQuery {
   uint32_t offset;  // the place that is asked about
 } LspQuery;
 
-// ---- text.c: places, as the protocol has them: lines from 0 and UTF-16 units in them
+// ---- text.c: places, as the protocol has them: lines from 0 and units in them (Lsp.counts_bytes)
 
-// From here on the units are bytes, as the editor has agreed.
-void lsp_count_bytes(void);
-uint32_t lsp_offset(const SourceFile *file, const json_t *position);
-json_t *lsp_range(Loc loc);
-json_t *lsp_location(const char *uri, Loc loc);
+uint32_t lsp_offset(const Lsp *lsp, const SourceFile *file, const json_t *position);
+json_t *lsp_range(const Lsp *lsp, Loc loc);
+json_t *lsp_location(const Lsp *lsp, const char *uri, Loc loc);
 // "/a b" for "file:///a%20b", and back.
 const char *lsp_path_of_uri(const char *uri);
 const char *lsp_uri_of_path(const char *path);

@@ -17,6 +17,7 @@ static bool is_new_name(const char *name) {
 
 // A file with the new name.
 typedef struct Renamed {
+  const Lsp *lsp;
   const LspUse *use;
   const char *to;
   json_t *edits;
@@ -31,7 +32,8 @@ static void replace(Renamed *r, const LspName *place) {
   const char *text = place->is_field ? text_format("%s = %s", place->name, r->to) : r->to;
   const SourceFile *file = r->use->program->file;
   json_array_append_new(
-      r->edits, json_pack("{s:o, s:s}", "range", lsp_range(place->loc), "newText", text));
+      r->edits,
+      json_pack("{s:o, s:s}", "range", lsp_range(r->lsp, place->loc), "newText", text));
   text_add_bytes(r->text, file->text + r->done, place->loc.start - r->done);
   text_add(r->text, text);
   r->done = place->loc.end;
@@ -126,7 +128,7 @@ static json_t *rename_uses(LspQuery *q, const LspUses *uses, const char *to) {
   RenamedFiles files = { 0 };
   json_t *changes = json_object();
   vec_each (const LspUse *, use, uses) {
-    Renamed r = { use, to, json_array(), text_new(), 0, { 0 } };
+    Renamed r = { q->lsp, use, to, json_array(), text_new(), 0, { 0 } };
     replace_all(&r);
     if (use->name) json_object_set(changes, lsp_uri_of(q, use->program->file), r.edits);
     vec_push(&files, r);

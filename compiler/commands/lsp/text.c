@@ -5,19 +5,15 @@
 
 // ---- places
 
-// The bytes of the UTF-8 character that begins with this one, and the UTF-16 units that it takes.
+// The bytes of the UTF-8 character that begins with this one, and the units that it takes.
 static int bytes_of(char first) {
   unsigned char byte = (unsigned char)first;
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-static bool counts_bytes;
-
-void lsp_count_bytes(void) { counts_bytes = true; }
-
-static int units_of(char first) {
+static int units_of(const Lsp *lsp, char first) {
   int bytes = bytes_of(first);
-  return counts_bytes ? bytes : bytes == 4 ? 2 : 1;
+  return lsp->counts_bytes ? bytes : bytes == 4 ? 2 : 1;
 }
 
 static uint32_t line_end(const SourceFile *file, uint32_t line) {
@@ -25,34 +21,34 @@ static uint32_t line_end(const SourceFile *file, uint32_t line) {
                                      : (uint32_t)file->length;
 }
 
-uint32_t lsp_offset(const SourceFile *file, const json_t *position) {
+uint32_t lsp_offset(const Lsp *lsp, const SourceFile *file, const json_t *position) {
   json_int_t line = json_integer_value(json_object_get(position, "line"));
   json_int_t units = json_integer_value(json_object_get(position, "character"));
   if (line < 0 || line >= file->line_count) return (uint32_t)file->length;
   uint32_t at = file->line_starts[line], end = line_end(file, (uint32_t)line);
   while (at < end && units > 0) {
-    units -= units_of(file->text[at]);
+    units -= units_of(lsp, file->text[at]);
     at += (uint32_t)bytes_of(file->text[at]);
   }
   return at < end ? at : end;
 }
 
-static json_t *position_of(const SourceFile *file, uint32_t offset) {
+static json_t *position_of(const Lsp *lsp, const SourceFile *file, uint32_t offset) {
   int line = loc_line_col((Loc){ file, offset, offset }).line - 1;
   int units = 0;
   for (uint32_t at = file->line_starts[line]; at < offset;
        at += (uint32_t)bytes_of(file->text[at]))
-    units += units_of(file->text[at]);
+    units += units_of(lsp, file->text[at]);
   return json_pack("{s:i, s:i}", "line", line, "character", units);
 }
 
-json_t *lsp_range(Loc loc) {
-  return json_pack("{s:o, s:o}", "start", position_of(loc.file, loc.start), "end",
-                   position_of(loc.file, loc.end));
+json_t *lsp_range(const Lsp *lsp, Loc loc) {
+  return json_pack("{s:o, s:o}", "start", position_of(lsp, loc.file, loc.start), "end",
+                   position_of(lsp, loc.file, loc.end));
 }
 
-json_t *lsp_location(const char *uri, Loc loc) {
-  return json_pack("{s:s, s:o}", "uri", uri, "range", lsp_range(loc));
+json_t *lsp_location(const Lsp *lsp, const char *uri, Loc loc) {
+  return json_pack("{s:s, s:o}", "uri", uri, "range", lsp_range(lsp, loc));
 }
 
 // ---- names of files

@@ -25,8 +25,8 @@ typedef struct DeviceCase {
 
 typedef struct TestDeviceOptions {
   bool all_versions;
-  double
-      until;  // test_seconds from which on cases run in one version and profile each; 0: no end
+  // test_seconds from which on cases run in one version and profile each; 0: no end
+  double until;
   int workers;  // 0: one, in a program for one
   const ProgramStart *start;
   TestHost *host;  // where it runs; NULL: in a process of its own

@@ -28,8 +28,10 @@ static bool run_split(Machine *m, const Ins *ins) {
   int64_t rank = w->rank, before = rank < more ? rank : more;
   int64_t values[SPLIT_RESULTS] = { rank * least + before, least + (rank < more),
                                     w->count, rank, least + (more > 0) };
-  if (width < 0)
-    values[SPLIT_START] = 0, values[SPLIT_COUNT] = values[SPLIT_MOST] = width;
+  if (width < 0) {
+    values[SPLIT_START] = 0;
+    values[SPLIT_COUNT] = values[SPLIT_MOST] = width;
+  }
   for (int i = 0; i < SPLIT_RESULTS; i++)
     to[i].at->i = values[i];
   return true;
