@@ -1,10 +1,10 @@
 // Seg-ops of the host through Kern: memory for the results, the kernels of the plan,
 // their launches.
 #include "imp/lower/kern.h"
-#include "kern/schedules/chunks.h"
 #include "kern/recipes/recipe_book.h"
-#include "kern/wide_lanes.h"
+#include "kern/schedules/chunks.h"
 #include "kern/tidy/tidy.h"
+#include "kern/wide_lanes.h"
 
 // ---- the grid
 

@@ -1,6 +1,6 @@
 #include "kern/cost/cost.h"
-#include "kern/records.h"
 #include "kern/kern_ask.h"
+#include "kern/records.h"
 #include "kern/wide_lanes.h"
 #include <math.h>
 

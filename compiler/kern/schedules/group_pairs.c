@@ -8,9 +8,9 @@
 // local memory at a time.
 //
 // Why: each element of a row would be read for each row of the other array.
+#include "kern/recipes/recipe.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/schedules/groups.h"
-#include "kern/recipes/recipe.h"
 
 enum { ITEMS = 64, STEPS = 8 };
 

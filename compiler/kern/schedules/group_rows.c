@@ -8,8 +8,8 @@
 //
 // Why: else a copy of the array with its dimensions exchanged is written and read besides, and
 // another one of the result.
-#include "kern/schedules/groups.h"
 #include "kern/recipes/recipe.h"
+#include "kern/schedules/groups.h"
 #include <string.h>
 
 enum { ROWS = 64, STEPS = 16, LOCAL_BYTES = 32768 };

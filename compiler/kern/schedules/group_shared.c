@@ -8,9 +8,9 @@
 //
 // Why: as it stands each point loads each element, which costs as many instructions as a short
 // body has.
+#include "kern/recipes/recipe.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/schedules/groups.h"
-#include "kern/recipes/recipe.h"
 
 enum { ITEMS = 128, STEPS = 32, MOST_STMS = 256 };
 

@@ -6,11 +6,11 @@
 // of the column alone are loaded once for all of them; indices are computed once.
 //
 // Why: a stencil is bound by the number of its loads, most of which caches answer.
+#include "kern/recipes/recipe.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/schedules/groups.h"
-#include "kern/tidy/tidy.h"
-#include "kern/recipes/recipe.h"
 #include "kern/sums.h"
+#include "kern/tidy/tidy.h"
 
 enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
 

@@ -6,8 +6,8 @@
 // two or four times as many lanes of them; what is counted is often an i64 for no other reason than
 // that its count is a size.
 #include "kern/kern_vary.h"
-#include "kern/schedules/rewrites.h"
 #include "kern/ranges.h"
+#include "kern/schedules/rewrites.h"
 #include "kern/steps/step.h"
 
 enum {

@@ -6,10 +6,10 @@
 //   rows    the innermost loops in lanes: each point by itself, its rows in vectors
 // Which is better depends on the widths of the rows, so a plan may decide when the program runs.
 #include "kern/schedules/schedule.h"
-#include "kern/tidy/tidy.h"
-#include "kern/recipes/recipe_book.h"
 #include "kern/in_place/in_place.h"
+#include "kern/recipes/recipe_book.h"
 #include "kern/schedules/rewrites.h"
+#include "kern/tidy/tidy.h"
 #include <string.h>
 
 // A seg-op whose kernels are to be scheduled.

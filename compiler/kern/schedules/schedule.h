@@ -1,9 +1,9 @@
 // What the files of the schedule for CPUs share: candidates, and what is asked about kernels.
 #pragma once
-#include "kern/schedules/chunks.h"
 #include "kern/cost/kern_cost.h"
 #include "kern/plan.h"
 #include "kern/recipes/recipe.h"
+#include "kern/schedules/chunks.h"
 
 enum {
   LANES = 16,

@@ -2,9 +2,9 @@
 //
 // Why: what the body computes from the index is then a constant, and what is around it is straight
 // code: the nine points of a window are nine loads.
-#include "kern/tidy/tidy.h"
-#include "kern/tidy/tidy.h"
 #include "kern/steps/step.h"
+#include "kern/tidy/tidy.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_COPIES = 16, MOST_STATEMENTS = 200 };
 

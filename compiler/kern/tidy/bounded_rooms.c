@@ -4,8 +4,8 @@
 // Why: the host makes room for n elements before the launch.  What room is asked for within, the
 // arena gives, and the host waits for the kernel to say how much that was.
 #include "kern/facts.h"
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 typedef struct Rooms {
   KernMapper mapper;

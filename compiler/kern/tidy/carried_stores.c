@@ -4,9 +4,9 @@
 // where nothing else is stored there between: what a round loads, the one before has stored.
 // Why: a store and the load behind it take as long as several operations, and rounds of tables and
 // recurrences wait for that.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
 #include "kern/sums.h"
+#include "kern/tidy/tidy.h"
 
 // The loop at hand.
 typedef struct CarriedStore {

@@ -4,8 +4,8 @@
 // Why: code for GPUs.  Loads under conditions are not shared between points, and the items of a
 // warp wait for both branches anyway.  For conditions on indices alone: most points go one way, and
 // of what depends on data the loads of the other may be many.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_CLAMPED = 48 };  // statements of both branches
 

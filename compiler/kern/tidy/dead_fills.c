@@ -5,8 +5,8 @@
 // for i < n do .. out with [i] = x`, in columns.  Why: the memory is written once.  Rows are filled
 // nevertheless: points in lanes store to rows of their own, as many streams as there are lanes, and
 // caches that have seen a fill of 16 long rows before take them twice as fast.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_DIMS = 8 };
 

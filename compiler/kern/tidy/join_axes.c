@@ -11,8 +11,8 @@
 // Why: what is summed up over outer dimensions lies side by side however short its own rows are;
 // lanes, and the loops around them, then do not end with each row.
 #include "base/map.h"
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { SHORT_ROW = 32, LONG_SUM = 32 };
 

@@ -3,8 +3,8 @@
 //
 // Why: what is made of a scan needs its elements, which fusion computes again
 // (flat/fuse_scans.c): loads, and branches, that no pass before has seen side by side.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 typedef struct MadeAgain {
   KernMapper mapper;

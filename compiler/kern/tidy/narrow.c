@@ -4,8 +4,8 @@
 // Whole numbers that are few bits by what they are made of, and that only such numbers and results
 // of few bits are made of, are computed in 8 or 16 bits.  Why: vectors have twice or four times as
 // many lanes of them; images are bytes, but one adds them up in i32 lest they overflow.
-#include "kern/tidy/tidy.h"
 #include "kern/ranges.h"
+#include "kern/tidy/tidy.h"
 
 // A let that may be narrow.
 typedef struct Let {

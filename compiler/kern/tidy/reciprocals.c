@@ -8,8 +8,8 @@
 // high and low are the halves of ceil(2^64 / d), which the host computes; the quotient is exact for
 // 32 bits (Lemire, Kaser and Kurz, "Faster remainder by direct computation", 2019, theorem 1), and
 // no intermediate result reaches 2^63.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { HALF = 32, MOST_BITS = 31, LEAST_BITS = 27, MOST_SUMS = 4, MOST_CONDITIONS = 12 };
 

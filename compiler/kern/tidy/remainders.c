@@ -7,9 +7,9 @@
 // number, the place in a ring or in a table of hashed keys.  Comes late, as other passes look for
 // divisions of indices.  Why: rounding down takes as long as the division by a constant itself, and
 // other divisions take twenty times as long as a comparison.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
 #include "kern/sums.h"
+#include "kern/tidy/tidy.h"
 
 enum { REMAINDER_FUEL = 24 };
 

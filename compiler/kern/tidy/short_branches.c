@@ -5,9 +5,9 @@
 // wide as the array, or the ends of the axes in it are inside; in interiors it is tested
 // (steps/interior.c).
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
 #include "kern/sums.h"
+#include "kern/tidy/tidy.h"
 
 enum {
   FEW_OPERATIONS = 4,  // less than a jump that is predicted wrongly now and then

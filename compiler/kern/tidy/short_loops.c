@@ -6,8 +6,8 @@
 // Only where that is so: a remainder, a comparison or an element of an own array is known once
 // the indices of short loops are, or rounds of one load what others do.  (What a schedule unrolls
 // by a recipe: steps/unroll.c.)
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum {
   MOST_POINTS = 4,

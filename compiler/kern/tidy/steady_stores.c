@@ -4,8 +4,8 @@
 // where the next round loads what one of them stores, and no other point has these elements.  Why:
 // the next round then knows what is there (carried_stores.c), and waits for no jump.  Sorts and
 // sieves that exchange neighbours do so in every other round, which is not foreseen.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_STEADY = 3, MOST_GRID = 8 };
 

@@ -11,8 +11,8 @@
 // Products are compared by their factors, also those of scalars that the host computes.  Of several
 // divisors the greatest decides; what is left of the others is found in the next round, as
 // k % d for i % d.
-#include "kern/tidy/tidy.h"
 #include "kern/kern_ask.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_FACTORS = 6, MOST_ENSURED = 12, PRODUCT_BITS = 60, LEAST_ROW = 16 };
 
