@@ -7,9 +7,9 @@
 // and columns of points in registers, and a group reads what its items need into local memory,
 // STEPS points of the loop at a time.  (PPoPP'19, section 2.2, version 3: block and register tiling
 // combined; it has no rules for them.)
+#include "kern/schedules/groups.h"
 #include "kern/recipes/recipe.h"
 #include "kern/schedules/group_loops.h"
-#include "kern/schedules/groups.h"
 #include "kern/tidy/tidy.h"
 
 enum { STEPS = 16 };  // of a loop, between barriers

@@ -4,7 +4,6 @@
 // code: the nine points of a window are nine loads.
 #include "kern/steps/step.h"
 #include "kern/tidy/tidy.h"
-#include "kern/tidy/tidy.h"
 
 enum { MOST_COPIES = 16, MOST_STATEMENTS = 200 };
 
