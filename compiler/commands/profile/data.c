@@ -95,8 +95,10 @@ static bool search_cases(CaseSearch *s) {
 static const Value **values_of_stdin(const CaseSearch *s) {
   const Value **values = values_of(s->c, s->entry, "-");
   if (!values)
-    hint(s->c, "without a test block the values come from standard input, or from a file "
-               "named with -i FILE");
+    hint(s->c,
+         "without %s the values come from standard input, or from a file named with -i FILE",
+         text_length(s->names) ? text_format("the data of %s", text_str(s->names))
+                               : "a test block");
   return values;
 }
 
@@ -105,7 +107,7 @@ static const Value **values_of_cases(CaseSearch *s) {
   if (s->wanted) {
     error(s->c, (Loc){ 0 }, "%s has no data set %s for entry point %s", s->program->path,
           s->wanted, s->entry->name);
-    if (text_length(s->names)) hint(s->c, "there are %s", text_str(s->names));
+    if (text_length(s->names)) hint(s->c, "its cases are %s", text_str(s->names));
     return NULL;
   }
   if (argument_count(s->entry) == 0) return new_array(const Value *, 1);

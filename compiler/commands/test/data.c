@@ -45,8 +45,9 @@ const char *test_locate(const char *program, const char *name) {
   if (!test_is_published(name)) return beside;
   const char *folder = getenv("FLC_DATA"), *root = project_root(program);
   if (!folder && root) folder = text_format("%s../shared/data", root);
-  if (!folder) return NULL;
-  return if_present(text_format("%s/%s", folder, name + strlen("data/published/")));
+  const char *rest = name + strlen("data/published/");
+  const char *there = folder ? if_present(text_format("%s/%s", folder, rest)) : NULL;
+  return there ? there : if_present(beside);
 }
 
 // ---- values
