@@ -205,7 +205,7 @@ struct rt_copy {
 
 RT_FN int rt_copy_build(struct rt_context *ctx, struct rt_copy *c) {
   char *log = NULL;
-  int status = ctx->backend->compile(ctx, false, rt_copy_kernel, "", &c->module, &log);
+  int status = ctx->backend->compile(ctx, false, rt_copy_kernel, "-w", &c->module, &log);
   free(log);
   if (!status)
     status = ctx->backend->function_new(ctx, c->module, "flc_copy", &c->function);
@@ -343,7 +343,7 @@ RT_FN double rt_measure_peak(struct rt_context *ctx, const char *number, int lan
   if (lanes > 1) rt_text_printf(&text, "%d", lanes);
   rt_text_printf(&text, "\n%s", rt_peak_kernel);
   if (rt_mem_alloc(ctx, &p.to, (int64_t)p.items * bytes * lanes) == RT_OK &&
-      ctx->backend->compile(ctx, false, text.data, "", &p.module, &log) == 0 &&
+      ctx->backend->compile(ctx, false, text.data, "-w", &p.module, &log) == 0 &&
       ctx->backend->function_new(ctx, p.module, "flc_peak", &p.function) == 0)
     rate = rt_peak_rounds(ctx, &p);
   rt_text_free(&text);
