@@ -163,6 +163,7 @@ struct rt_tuning_param {
   int64_t cpu_default, gpu_default;
   int follows;   // the parameter whose value it has while it has none of its own, or -1
   int64_t most;  // 0: as all of the kind
+  int64_t cpu_step;  // not 0: the default on CPUs is by operations (rt_threshold_now)
 };
 
 // A decision between two versions.
@@ -455,6 +456,9 @@ RT_FN int64_t rt_default_group_size(const struct rt_context *ctx);
 // The sizes and integer parameters of the call that begins: numbers in the program's table.
 RT_FN void rt_sizes_clear(struct rt_context *ctx);
 RT_FN void rt_size(struct rt_context *ctx, int size, int64_t value);
+
+// For the next guard, on CPUs: operations of the largest step of its first version; 0: not known.
+RT_FN void rt_step(struct rt_context *ctx, int64_t operations);
 
 // Is the first version of guard number `guard` taken?  par >= threshold, and local_bytes (0: none)
 // fits; or as --path says.  The threshold may depend on the sizes (decision.h).

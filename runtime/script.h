@@ -288,6 +288,7 @@ RT_FN int rt_script_guard(struct rt_script *s) {
   const int32_t *end = s->at + length;
   int64_t par = rt_script_number(s), local_bytes = rt_script_number(s);
   int error = RT_OK;
+  rt_step(s->ctx, rt_script_number(s));
 #ifdef RT_LIBRARY
   error = rt_script_branches(s, s->at, guard, par, local_bytes);
 #else

@@ -259,6 +259,7 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
       rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
     return value;
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
+  if (p->cpu_step && !ctx->gpu_code) return -p->cpu_step;
   if (value < -1) return rt_for_memory(ctx, -value);
   return value < 0 && kind >= 0 && p->follows < 0 ? rt_kind_default(ctx, kind) : value;
 }
@@ -398,9 +399,19 @@ RT_FN int64_t rt_call_time(struct rt_context *ctx) {
   return rt_time_ns() - ctx->call_started;
 }
 
+RT_FN void rt_step(struct rt_context *ctx, int64_t operations) { ctx->step = operations; }
+
+// The threshold for a decision.  A negative one, which only defaults are, tells how many operations
+// the largest step of a version may be.
+RT_FN int64_t rt_threshold_now(struct rt_context *ctx, int guard) {
+  int64_t threshold = rt_threshold(ctx, guard);
+  if (threshold >= 0) return threshold;
+  return ctx->step <= -threshold ? 0 : INT64_MAX;
+}
+
 RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
-  int64_t threshold = rt_threshold(ctx, guard);
+  int64_t threshold = rt_threshold_now(ctx, guard);
   struct rt_guard_event event = { guard, par, threshold, local_bytes, rt_call_time(ctx),
                                   false };
   if (ctx->forced[guard])

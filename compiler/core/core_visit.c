@@ -147,6 +147,7 @@ static void visit_iota(CoreVisitor *v, const Exp *e) {
 static void visit_guard(CoreVisitor *v, const Exp *e) {
   visit_size(v, e->u.guard.guard->par);
   visit_size(v, e->u.guard.guard->local_bytes);
+  visit_size(v, e->u.guard.guard->step);
   visit_branches(v, e->u.guard.then_body, e->u.guard.else_body);
 }
 

@@ -191,6 +191,7 @@ static const Guard *map_guard(CoreMapper *m, const Guard *guard) {
   Guard out = *guard;
   out.par = map_size(m, guard->par);
   out.local_bytes = map_size(m, guard->local_bytes);
+  out.step = map_size(m, guard->step);
   return same_bytes(&out, guard, sizeof out) ? guard : mem_copy(&out, sizeof out);
 }
 

@@ -234,6 +234,7 @@ static void mark_exp(Marking *m, const Exp *e) {
   case EXP_GUARD:
     mark_size(m, e->u.guard.guard->par);
     mark_size(m, e->u.guard.guard->local_bytes);
+    mark_size(m, e->u.guard.guard->step);
     return;
   case EXP_MAP:
   case EXP_REDOMAP:

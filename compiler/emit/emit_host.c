@@ -230,6 +230,7 @@ static void host_guard(CodeText *c, const ImpStm *stm) {
   c_open(c);
   c_line(c, "const int64_t par = %s;", c_saturating(c, stm->u.guard.par));
   c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
+  if (stm->u.guard.step) c_line(c, "rt_step(ctx, %s);", c_saturating(c, stm->u.guard.step));
   if (c->e->options.library)
     guard_branches(c, stm, index);
   else
@@ -534,7 +535,9 @@ static bool only_launches(const ImpBlock *body, int least) {
   return count_launches(body) >= least && !has_own_loop(body);
 }
 
-enum { LONG_LAUNCHES = 24 };  // of an entry point whose statements take the C compiler long
+enum {
+  LONG_LAUNCHES = 24
+};  // of an entry point whose statements take the C compiler long
 
 static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);

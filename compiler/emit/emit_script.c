@@ -441,6 +441,7 @@ static void guard(ScriptText *s, const ImpStm *stm) {
              else_code = block_code(s, &stm->u.guard.else_body);
   exp_code(s, stm->u.guard.par, ARITH_SATURATE);
   exp_code(s, stm->u.guard.local_bytes, ARITH_SATURATE);
+  exp_code(s, stm->u.guard.step ? stm->u.guard.step : imp_i64(0), ARITH_SATURATE);
   line = s->line;
   s->line = head;
   s->block = &inner;

@@ -86,7 +86,8 @@ int emit_check(Emit *e, const ImpStm *check) {
 // ---- collecting
 
 // What one core computes while threads that sleep are woken: rounds of a host loop with less work
-// are left to one item.  On a GPU one item is no match for the others.
+// are left to one item, and so are groups, if they are too few for all cores.  On a GPU one item is
+// no match for the others.
 enum { LOOP_OPERATIONS = 1 << 20 };
 
 static void add_guard(Emit *e, const Guard *guard, bool one_for_two) {
@@ -94,11 +95,12 @@ static void add_guard(Emit *e, const Guard *guard, bool one_for_two) {
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
   if (find_tuning(e, guard->name) >= 0) return;
-  TuningParam param = { guard->name, "threshold", -1, -1, NULL, 0 };
+  TuningParam param = { guard->name, "threshold", -1, -1, NULL, 0, 0 };
   if (guard->kind == GUARD_LOOP) {
     param.cpu_default = one_for_two ? -LOOP_OPERATIONS : LOOP_OPERATIONS;
     param.gpu_default = 0;
   }
+  if (guard->kind == GUARD_INTRA) param.cpu_step = LOOP_OPERATIONS;
   if (guard->kind == GUARD_WORKERS) param.kind = "workers";
   vec_push(&e->tuning, param);
 }
@@ -193,9 +195,10 @@ static void tuning_table(Emit *e, Text *t) {
     }
     if (is_foreign(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU], p->name)) cpu = 0;
     if (is_foreign(e->programs[PROFILE_GPU], e->programs[PROFILE_CPU], p->name)) gpu = 0;
-    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld },", c_string(p->name),
+    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld },", c_string(p->name),
                 c_string(p->kind), (long long)cpu, (long long)gpu,
-                p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most);
+                p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most,
+                cpu == p->cpu_default ? (long long)p->cpu_step : 0);
   }
   if (e->tuning.count) text_add(t, "\n};\n");
 }
@@ -333,8 +336,9 @@ void emit_tables(Emit *e, Text *t) {
   text_add(t, "\n  NULL,\n};\n");
   text_add(t, "\nRT_FN const struct rt_program *rt_program(void) {");
   text_add(t, "\n  static const struct rt_program program = {");
-  text_printf(t, "\n    %s, opencl_prelude, opencl_builtins, cuda_words, tree_text, tree_json,",
-              c_string(e->options.source));
+  text_printf(
+      t, "\n    %s, opencl_prelude, opencl_builtins, cuda_words, tree_text, tree_json,",
+      c_string(e->options.source));
   member(t, "kernels", e->programs[0]->kernel_count + e->programs[1]->kernel_count);
   member(t, "checks", e->checks.count);
   member(t, "tuning", e->tuning.count);

@@ -275,26 +275,27 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop) {
 
 // ---- seg-ops of one width
 
-static void most_over(RoundWork *w, const Body *body, int first, Atom width,
+static void most_over(RoundWork *w, const Body *body, int first, const Atom *width,
                       const SizeExp **most);
 
 // Versions do the same work: one will do.
-static void most_within(RoundWork *w, const Exp *exp, Atom width, const SizeExp **most) {
+static void most_within(RoundWork *w, const Exp *exp, const Atom *width,
+                        const SizeExp **most) {
   BodyVec bodies = exp_bodies(exp);
   const SizeExp *before = *most;
   vec_each (const Body **, inner, &bodies)
     if (exp->kind != EXP_GUARD || *most == before) most_over(w, *inner, 0, width, most);
 }
 
-// Adds the seg-ops whose outer dimension is `width` to the maximum.
-static void most_over(RoundWork *w, const Body *body, int first, Atom width,
+// Adds the seg-ops whose outer dimension is `width` (NULL: any) to the maximum.
+static void most_over(RoundWork *w, const Body *body, int first, const Atom *width,
                       const SizeExp **most) {
   for (int i = first; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_LOOP) bind_loop(w, exp);
     if (exp->kind != EXP_SEG)
       most_within(w, exp, width, most);
-    else if (atom_equal(exp->u.seg->dims[0].width, width))
+    else if (!width || atom_equal(exp->u.seg->dims[0].width, *width))
       *most = the_larger(*most, seg_operations(w, exp));
     bind_stm(w, &body->stms[i]);
   }
@@ -303,6 +304,18 @@ static void most_over(RoundWork *w, const Body *body, int first, Atom width,
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width) {
   RoundWork w = { b, map_new(NULL), map_new(NULL), NULL };
   const SizeExp *most = NULL;
-  most_over(&w, body, first, width, &most);
+  most_over(&w, body, first, &width, &most);
   return most ? most : constant(0);
+}
+
+const SizeExp *flat_step_work(Builder *b, const Exp *exp) {
+  RoundWork w = { b, map_new(NULL), map_new(NULL), NULL };
+  const SegOp *seg = exp->u.seg;
+  const SizeExp *most = NULL, *points = constant(1);
+  for (int i = 0; i < seg->dim_count; i++) {
+    points = times(points, size_exp_atom(seg->dims[i].width));
+    map_put(w.bound, seg->dims[i].index, exp);
+  }
+  most_over(&w, seg->body, 0, NULL, &most);
+  return most ? times(points, most) : NULL;
 }

@@ -205,11 +205,12 @@ static Versions make_versions(Flatten *fl, const Goal *goal, const Nest *nest,
   Guard intra = { 0 };  // for what make_middle finds out
   const SegOp *middle =
       wanted.middle ? make_middle(fl, nest, goal->level, body, &intra) : NULL;
-  if (middle) v.middle = body_of_seg(fl, middle, goal->stm);
   if (middle) {
+    v.middle = body_of_seg(fl, middle, goal->stm);
     v.intra_guard =
         mem_copy(flatten_guard(fl, GUARD_INTRA, goal->stm, intra.par), sizeof(Guard));
     v.intra_guard->local_bytes = intra.local_bytes;
+    v.intra_guard->step = flat_step_work(goal->b, exp_seg(middle));
   }
   if (wanted.flat || (!middle && !wanted.top))
     v.flat =

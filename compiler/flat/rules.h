@@ -141,6 +141,8 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop);
 // The most operations of a seg-op with this outer width among the statements from `first` on, in
 // terms of what is known before them; what it is made of is added to `b`.
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width);
+// The most operations of a seg-op within this one, at all of its points.  NULL if it has none.
+const SizeExp *flat_step_work(Builder *b, const Exp *seg);
 
 // ---- what only a loop reads of what was filled for it (loop_starts.c)
 

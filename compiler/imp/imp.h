@@ -301,6 +301,7 @@ struct ImpStm {
       const Guard *guard;
       bool one_for_two;
       const ImpExp *par, *local_bytes;
+      const ImpExp *step;  // on CPUs: Guard.step, 0 if it is not known; NULL: no matter
       ImpBlock then_body, else_body;
       const ImpParam *results;
       int result_count;
@@ -384,6 +385,7 @@ typedef struct TuningParam {
   int64_t cpu_default, gpu_default;
   Name follows;  // the parameter whose value it has while it has none of its own; or NULL
   int64_t most;  // 0: no limit of its own
+  int64_t cpu_step;  // not 0: by default on CPUs a step may be so many operations
 } TuningParam;
 
 typedef struct ImpProgram {

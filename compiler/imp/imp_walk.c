@@ -97,8 +97,8 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_READ: each_of(&stm->u.read.index, 1, fn, state); return;
   case IMP_GUARD:
     each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes,
-                                stm->u.guard.roundings },
-            3, fn, state);
+                                stm->u.guard.step, stm->u.guard.roundings },
+            4, fn, state);
     for (int i = 0; i < stm->u.guard.result_count; i++)
       if (stm->u.guard.results[i].is_array)
         each_of(stm->u.guard.results[i].arr.shape, stm->u.guard.results[i].arr.rank, fn,

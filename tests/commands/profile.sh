@@ -241,7 +241,7 @@ refused 'a failing program' '^p <b>&.fl:16:[0-9]+: error: .*out of bounds' \
 refused 'no such entry point' '^error: the program has no entry point `x`' 'p <b>&.fl' -e x --json new.json
 refused 'no such data set' '^error: p <b>&.fl has no data set x for entry point main' \
   'p <b>&.fl' -e main -d x --json new.json
-refused 'which data sets there are' '^hint: there are little, <i>much</i>' 'p <b>&.fl' -e main -d x
+refused 'which data sets there are' '^hint: its cases are little, <i>much</i>' 'p <b>&.fl' -e main -d x
 refused 'no such file of values' '^error: cannot read absent: No such file' \
   'p <b>&.fl' -e main -i absent --json new.json
 printf '[1f32' > torn

@@ -229,6 +229,11 @@ static bool has_one_for_two(const Lower *lower, int since) {
   return false;
 }
 
+static const ImpExp *step_of(const Code *k, const Guard *guard) {
+  if (guard->kind != GUARD_INTRA || k->lower->profile != PROFILE_CPU) return NULL;
+  return guard->step ? imp_size_exp(guard->step) : imp_i64(0);
+}
+
 static void host_guard(Code *k, const Stm *stm, const Body *body, int position) {
   const Guard *guard = stm->exp->u.guard.guard;
   HostBranches s = open_branches(k, stm, body, position);
@@ -243,12 +248,12 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   const ImpExp *roundings =
       host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
   close_branches(&s);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_GUARD,
-                        .loc = guard->loc,
-                        .u.guard = { guard, one_for_two, imp_size_exp(guard->par), local,
-                                     then_block, else_block, guard_results(k, stm),
-                                     stm->binder_count, roundings } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD,
+                              .loc = guard->loc,
+                              .u.guard = { guard, one_for_two, imp_size_exp(guard->par),
+                                           local, step_of(k, guard), then_block,
+                                           else_block, guard_results(k, stm),
+                                           stm->binder_count, roundings } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
