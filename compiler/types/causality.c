@@ -1,7 +1,7 @@
 // The order in which unknown sizes come into being: what needs one must come after what makes it.
 //
-// The operator of a section is there before its operand, an array without elements and the
-// constructor of a sum type before what is evaluated after them.
+// The operator of a section, and a section that indexes, are there before their operand, an array
+// without elements and the constructor of a sum type before what is evaluated after them.
 #include "source/ast_walk.h"
 #include "types/check.h"
 
@@ -77,6 +77,8 @@ static void visit(AstVisitor *v, const AstExp *exp) {
   bool section = exp->kind == AST_SECTION_LEFT || exp->kind == AST_SECTION_RIGHT;
   if (section)
     check_known(c, exp, exp->u.section.op->type, "the operator of this section");
+  if (exp->kind == AST_SECTION_INDEX)
+    check_known(c, exp, exp->type, "this index section");
   if (exp->kind == AST_ARRAY && !exp->u.array.items.count)
     check_known(c, exp, exp->type, "this array without elements");
   if (exp->kind == AST_APPLY)

@@ -304,6 +304,7 @@ static const Type *infer_body(Check *k, AstFunction *f, Within *within,
     check_exp(k, f->body, expected, (Why){ .kind = WHY_RESULT });
     return f->body->type;
   }
+  if (expected) expect_constructors(k, f->body, expected);
   return owner ? infer_unwritten(k, f, within, params) : infer(k, f->body);
 }
 

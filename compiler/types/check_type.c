@@ -3,6 +3,7 @@
 #include "source/ast_walk.h"
 #include "source/source.h"
 #include "types/check.h"
+#include "types/consume.h"
 
 // Types that double from definition to definition would soon fill the memory.
 enum { MAX_TYPE_PARTS = 20000 };
@@ -295,9 +296,18 @@ static const Type *check_name(Check *k, const AstType *type) {
   return named(given ? type_substitute(k, &s, of) : of, def);
 }
 
+// In the body of a parametric module another argument may hold arrays.
+static void warn_of_star(Check *k, const AstType *type, const Type *of) {
+  if (k->applications || k->built_in || type_has_error(of) || type_shares(of)) return;
+  warning(k->c, type->loc, "`*` has no effect on the type `%s`, which holds no array",
+          type_text(of));
+}
+
 static const Type *check_unique(Check *k, const AstType *type) {
   const Type *of = type_resolve(check_type(k, type->u.unique.of));
-  return of->kind == TYPE_VAR ? of : type_with_unique(of);
+  if (of->kind == TYPE_VAR) return of;
+  warn_of_star(k, type, of);
+  return type_with_unique(of);
 }
 
 // ?[n].t: an anonymous size that may stand in several places.

@@ -260,6 +260,10 @@ static void match_meaning(Match *t, const Member *member, const TypeDef *def) {
   t->failed = true;
 }
 
+static bool is_more_lifted(AstLifted a, AstLifted b) {
+  return a != b && (a == LIFTED_FULLY || b == LIFTED_NOT);
+}
+
 static void match_type(Match *t, const Module *m, const Member *member) {
   const TypeDef *def = map_get(m->names.types, member->name);
   AstLifted lifted = member->type->lifted;
@@ -277,9 +281,13 @@ static void match_type(Match *t, const Module *m, const Member *member) {
   }
   if (lifted != LIFTED_FULLY && !unify_first_order(t->k, def->type))
     report_type(t, member, "may be a function, but is not specified as `type^`");
-  else if (lifted == LIFTED_NOT &&
-           (type_size_varies(def->type) || def->lifted != LIFTED_NOT))
+  else if (lifted == LIFTED_NOT && type_size_varies(def->type))
     report_type(t, member, "has sizes that vary, but is not specified as `type~`");
+  else if (is_more_lifted(def->lifted, lifted))
+    report_type(t, member,
+                def->lifted == LIFTED_FULLY
+                    ? "is declared as `type^`, but is not specified so"
+                    : "is declared as `type~`, but is not specified so");
   check_sizes_shown(t, member, def);
   vec_push(&t->types.abstract, member->type->type->u.param);
   vec_push(&t->types.meanings, def);
