@@ -1,7 +1,7 @@
 // The order in which unknown sizes come into being: what needs one must come after what makes it.
 //
-// The operator of a section, and a section that indexes, are there before their operand, an array
-// without elements and the constructor of a sum type before what is evaluated after them.
+// The operator of a section, and a section that indexes, are there before their operand; an array
+// without elements, the constructor of a sum type and a hole before what is evaluated after them.
 #include "source/ast_walk.h"
 #include "types/check.h"
 
@@ -53,7 +53,9 @@ static void check_known(Causality *c, const AstExp *exp, const Type *type,
   const Binding *size = c->reported || !type ? NULL : unknown_in(c, type);
   if (!size) return;
   c->reported = true;
-  error(c->k->c, exp->loc, "the type of %s, `%s`, has a size that comes into being later",
+  error(c->k->c, exp->loc,
+        "the type of %s, `%s`, has a size that comes into being later, or in another "
+        "branch",
         what, type_text(type));
   note(c->k->c, size->loc, "`%s` is the unknown size of this result", size->name);
   hint(c->k->c, "bind that result with `let` before");
@@ -72,6 +74,35 @@ static void visit_apply(AstVisitor *v, const AstExp *exp) {
   visit(v, exp->u.apply.function);
 }
 
+static void add_known(void *known, const void *size, void *value) {
+  map_put(known, size, value);
+}
+
+// What one branch makes is not there in the others, but behind all.
+static void visit_branch(AstVisitor *v, const AstExp *branch, Map *behind) {
+  Causality *c = v->state;
+  Map *before = c->known;
+  c->known = map_new(before);
+  visit(v, branch);
+  map_each(c->known, add_known, behind);
+  c->known = before;
+}
+
+static void visit_branches(AstVisitor *v, const AstExp *exp) {
+  Causality *c = v->state;
+  Map *behind = map_new(NULL);
+  if (exp->kind == AST_IF) {
+    visit(v, exp->u.cond.condition);
+    visit_branch(v, exp->u.cond.then_exp, behind);
+    visit_branch(v, exp->u.cond.else_exp, behind);
+  } else {
+    visit(v, exp->u.match.value);
+    vec_each (const AstCase *, branch, &exp->u.match.cases)
+      visit_branch(v, branch->body, behind);
+  }
+  map_each(behind, add_known, c->known);
+}
+
 static void visit(AstVisitor *v, const AstExp *exp) {
   Causality *c = v->state;
   bool section = exp->kind == AST_SECTION_LEFT || exp->kind == AST_SECTION_RIGHT;
@@ -81,8 +112,11 @@ static void visit(AstVisitor *v, const AstExp *exp) {
     check_known(c, exp, exp->type, "this index section");
   if (exp->kind == AST_ARRAY && !exp->u.array.items.count)
     check_known(c, exp, exp->type, "this array without elements");
+  if (exp->kind == AST_HOLE) check_known(c, exp, exp->type, "this hole");
   if (exp->kind == AST_APPLY)
     visit_apply(v, exp);
+  else if (exp->kind == AST_IF || exp->kind == AST_MATCH)
+    visit_branches(v, exp);
   else
     ast_visit_parts(v, exp);
   if (exp->kind == AST_CONSTRUCTOR) check_known(c, exp, exp->type, "this constructor");

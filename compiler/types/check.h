@@ -507,6 +507,8 @@ void check_param_names(Check *k, const AstFunction *f);  // the same for all par
 void check_result_names(Check *k, const AstFunction *f, const Type *result);
 // That of the one name that the pattern is, or NULL.
 Binding *pat_binding(const AstPat *pat);
+// Gives what the pattern binds the type of mistakes that are reported, so that uses are none.
+void pat_bind_errors(Check *k, const AstPat *pat);
 // Reports a match whose cases leave a value out.
 void check_match_covers(Check *k, const AstExp *match);
 

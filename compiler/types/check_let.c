@@ -36,8 +36,9 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   const Type *type = check_pat(k, pat, type_var(k, pat->loc));
   TypeSubst vars = { 0 };
   Loc from = pat->kind == AST_PAT_ASCRIBE ? pat->u.ascribe.type->loc : pat->loc;
-  expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
-              (Why){ .kind = WHY_VALUE, .from = from });
+  if (!expect_type(k, exp->u.let.value->loc, open_sizes(k, sizes, type, &vars), value,
+                   (Why){ .kind = WHY_VALUE, .from = from }))
+    pat_bind_errors(k, pat);
   for (int i = 0; i < sizes->count; i++) {
     const Size *known = size_resolve(vars.to_sizes.at[i]);
     if (known->kind != SIZE_VAR) sizes->at[i].binding->known = known;

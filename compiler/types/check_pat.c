@@ -129,6 +129,12 @@ const Type *check_pat(Check *k, AstPat *pat, const Type *expected) {
   return type;
 }
 
+static void bind_error(void *check, const AstPat *pat) {
+  if (pat->kind == AST_PAT_NAME) pat->u.name.binding->type = type_error(check, pat->loc);
+}
+
+void pat_bind_errors(Check *k, const AstPat *pat) { each_name(pat, bind_error, k); }
+
 typedef struct BoundNames {
   Check *k;
   PatRole role;
