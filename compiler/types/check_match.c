@@ -98,9 +98,20 @@ static Rows restrict_to(const Rows *rows, const bool *value) {
   return left;
 }
 
+// Some row matches all.  Without a look at this, matches on n components would be split 2^n times.
+static bool matches_any(const Rows *rows) {
+  vec_each (const Row *, row, rows) {
+    bool any = true;
+    for (int i = 0; any && i < row->count; i++)
+      any = !strip(row->at[i]);
+    if (any) return true;
+  }
+  return false;
+}
+
 // Whether some row of values is matched by none of the rows.
 static bool misses(Check *k, const Rows *rows, int columns) {
-  if (columns == 0) return rows->count == 0;
+  if (columns == 0 || matches_any(rows)) return rows->count == 0;
   const AstPat *structure = NULL;
   bool bools = false;
   vec_each (const Row *, row, rows) {

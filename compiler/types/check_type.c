@@ -116,8 +116,8 @@ bool type_size_varies(const Type *type) {
   type = type_resolve(type);
   for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
     if (type_size_varies(type->u.record.fields[i].type)) return true;
-  return type_has_any_size(type) ||
-         (type->kind == TYPE_PARAM && type->u.param->size_lifted);
+  if (type->kind == TYPE_PARAM) return type->u.param->size_lifted;
+  return type->kind != TYPE_RECORD && type_has_any_size(type);
 }
 
 static const Type *check_tuple(Check *k, const AstType *type) {

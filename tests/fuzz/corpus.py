@@ -45,6 +45,12 @@ TYPES = {
     "function type": "i32 -> " * DEPTH + "i32",
     "record type": "{a: " * DEPTH + "i32" + "}" * DEPTH,
 }
+COUNT = 60  # of components, any half of which a case may name
+COMPONENTS = "def m (x: (" + ", ".join(["bool"] * COUNT) + ")) = match x\n" + "".join(
+    "case (" + ", ".join("true" if i == k else "_" for i in range(COUNT)) + f") -> {k}\n"
+    for k in range(COUNT)) + "case _ -> 0\n"
+ABBREVIATIONS = "type t0 = i32\n" + "".join(
+    f"type t{k} = (t{k - 1}, i32)\n" for k in range(1, 1500)) + "def g (x: t1499) = x.1\n"
 PRELUDE = "def f (y: i32) = y\ndef t 'a (g: a -> a) = \\(y: a) -> g (g y)\n"
 
 
@@ -55,6 +61,8 @@ def inputs():
         yield name, f"{PRELUDE}entry main (x: i32) = {body}\n".encode()
     for name, type_ in TYPES.items():
         yield name, f"def g (x: {type_}) = 1i32\n".encode()
+    yield "match on many components", COMPONENTS.encode()
+    yield "abbreviations of abbreviations", ABBREVIATIONS.encode()
     yield "nothing", b""
     yield "blanks", b" " * 5000000
     yield "zeros", bytes(100000)
