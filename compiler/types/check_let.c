@@ -45,6 +45,17 @@ static void check_let_value(Check *k, AstExp *exp, const Type *value) {
   }
 }
 
+// A size that only functions of the pattern have: no value tells it.
+static void check_sizes_of_values(Check *k, const AstExp *exp) {
+  const Type *type = exp->u.let.pat->type;
+  vec_each (const AstTypeParam *, p, &exp->u.let.sizes) {
+    bool open = p->kind != TYPE_PARAM_SIZE || !type_mentions(type, p->binding);
+    if (open || type_has_error(type) || type_tells_size(type, p->binding)) continue;
+    error(k->c, p->loc, "no array of the pattern tells the size `%s`", p->name);
+    hint(k->c, "it is a size of functions only, which do not carry it along");
+  }
+}
+
 // let n = e: where n has no meaning any more, sizes that mention it are expressed by e.
 static void note_value(Check *k, const AstExp *exp) {
   Binding *name = pat_binding(exp->u.let.pat);
@@ -64,6 +75,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   note_value(k, exp);
   const Type *body = infer(k, exp->u.let.body);
   check_sizes_told(k, &exp->u.let.sizes, exp->u.let.pat->type);
+  check_sizes_of_values(k, exp);
   k->level--;
   scope_leave(k, mark);
   return leave_level(k, exp, body);

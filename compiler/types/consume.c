@@ -322,8 +322,8 @@ static void check_new_value(Consume *u, const Alias *array, const Alias *value,
     if (root->reported || !alias_has(new_roots, root)) continue;
     root->reported = true;
     error(u->k->c, exp->loc,
-          "the new value may share memory with `%s`, which this update consumes",
-          root->binding->name);
+          "the new value may share memory with %s, which this update consumes",
+          consume_root_text(root));
     hint(u->k->c, "write a copy: `copy` before the value");
     return;
   }

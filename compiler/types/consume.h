@@ -25,6 +25,7 @@ typedef struct Root {
   const Binding *binding;
   int id;
   int depth;                 // of the regions around its binding
+  bool is_result;            // of the binding, a function: what its results have in common
   const Consumed *consumed;  // NULL while it may be used
   bool reported;             // its misuse
 } Root;
@@ -124,6 +125,8 @@ const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Bindi
                              const Alias **captured);
 
 // consume_message.c
+// "`xs`" or "another result of `f`"
+const char *consume_root_text(const Root *root);
 void consume_report_use(Consume *u, Root *root, Name used, Loc loc);
 void consume_report_fixed(Consume *u, Root *root, const Consumed *consumed);
 void consume_report_outside(Consume *u, Root *root, const Consumed *consumed);

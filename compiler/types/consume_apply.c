@@ -197,8 +197,8 @@ static const Alias *common_root(const ConsumedCall *call) {
   Consume *u = call->u;
   const Binding *b = head_of(call->function);
   if (!b) b = new_node(Binding, .name = name_of(u->k->c->names, "its other parts"));
-  return alias_of_root(
-      new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
+  return alias_of_root(new_node(Root, .binding = b, .id = u->k->c->next_id++,
+                                .depth = u->region->depth, .is_result = true));
 }
 
 // A function that another one gives may hold what all its applications give, if that is of any
@@ -210,8 +210,8 @@ static const Alias *held_root(const ConsumedCall *call) {
       call->type->kind == TYPE_FUNCTION && result_of(call->type)->kind == TYPE_PARAM && b;
   if (!gives) return NULL;
   Consume *u = call->u;
-  return alias_of_root(
-      new_node(Root, .binding = b, .id = u->k->c->next_id++, .depth = u->region->depth));
+  return alias_of_root(new_node(Root, .binding = b, .id = u->k->c->next_id++,
+                                .depth = u->region->depth, .is_result = true));
 }
 
 static bool take_argument(ConsumedCall *call, AstExp *arg, const Alias *alias) {

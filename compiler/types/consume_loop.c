@@ -106,8 +106,8 @@ static void report_next(const ConsumeLoop *l, const LoopPart *part, Root *root) 
   root->reported = true;
   Name name = part->root->binding->name;
   error(c, l->exp->u.loop.body->loc,
-        "the next `%s` may share memory with `%s`, but each round consumes it", name,
-        root->binding->name);
+        "the next `%s` may share memory with %s, but each round consumes it", name,
+        consume_root_text(root));
   if (part->root->consumed) note(c, part->root->consumed->loc, "it is consumed here");
   hint(c, "let the body of the loop give a copy");
 }
