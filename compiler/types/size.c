@@ -283,10 +283,13 @@ static void solve_equation(Check *k, SizeEquation eq, bool last) {
   if (!unify_forms(k, e, a))
     error(k->c, eq.loc, "sizes `%s` and `%s` can't be shown equal", size_text(a),
           size_text(e));
-  else if (last && k->equations.count > before)
+  else if (last && k->equations.count > before) {
     error(k->c, eq.loc,
-          "cannot tell the sizes in `%s` = `%s` apart; give the result's type",
-          size_text(e), size_text(a));
+          "sizes `%s` and `%s` can't be shown equal: nothing tells the parts of `%s`",
+          size_text(a), size_text(e), size_text(size_is_open(a) ? a : e));
+    hint(k->c, "give a type that tells them, or write `:>` before one if the sizes are "
+               "equal when the program runs");
+  }
 }
 
 // Takes the equations from `from` to `end` away, which have been solved.
