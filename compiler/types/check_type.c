@@ -143,18 +143,26 @@ static const Type *check_record(Check *k, const AstType *type) {
   return type_record_checked(k, type->loc, fields, count, false);
 }
 
-// An abbreviation says that its sizes vary, where a written `[]` says that all rows have one size.
-static void check_elem(Check *k, const AstType *elem, const Type *type) {
+// Whether an array may have such elements.  An abbreviation says that its sizes vary, where a
+// written `[]` says that all rows have one size.
+static bool check_elem(Check *k, const AstType *elem, const Type *type) {
   const TypeDef *def =
       elem->kind == AST_TYPE_NAME ? scope_find_type(k, &elem->u.name.name) : NULL;
   bool param = type_resolve(type)->kind == TYPE_PARAM && type_size_varies(type);
-  if (!param && !(def && def->lifted != LIFTED_NOT)) return;
+  if (!param && !(def && def->lifted != LIFTED_NOT)) {
+    bool fits = unify_first_order(k, type);
+    if (!fits)
+      error(k->c, elem->loc, "an array cannot hold functions (element type `%s`)",
+            type_text(type));
+    return fits;
+  }
   bool holds_functions = def && def->lifted == LIFTED_FULLY;
   error(k->c, elem->loc,
         holds_functions
             ? "an array cannot hold functions, which values of `%s` may be"
             : "the elements of an array must have one size, but those of `%s` vary",
         elem->u.name.name.name);
+  return false;
 }
 
 static const Type *check_array(Check *k, const AstType *type) {
@@ -162,12 +170,7 @@ static const Type *check_array(Check *k, const AstType *type) {
                          ? check_size(k, type->u.array.size)
                          : new_node(Size, .kind = SIZE_ANY, .loc = type->loc);
   const Type *elem = check_type(k, type->u.array.elem);
-  check_elem(k, type->u.array.elem, elem);
-  if (!unify_first_order(k, elem)) {
-    error(k->c, type->u.array.elem->loc,
-          "an array cannot hold functions (element type `%s`)", type_text(elem));
-    return type_error(k, type->loc);
-  }
+  if (!check_elem(k, type->u.array.elem, elem)) return type_error(k, type->loc);
   return type_array_of(size, elem);
 }
 
