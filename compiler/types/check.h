@@ -201,6 +201,7 @@ typedef struct Library {
   Map *warned;              // names of attributes that the program has been warned of
   Map *places;              // name_of("START FILE") -> Module, of the program
   bool has_signatures;      // the program has module types or parametric modules
+  bool has_huge_signature;  // ... one with too many members
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
   // unknown names may be those of a file that could not be read, or of a broken module

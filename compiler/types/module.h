@@ -34,6 +34,7 @@ struct Signature {
   const Map *around;  // the modules of the module type that it stands in
   bool vague;
   Vec(Member) members;
+  int nested;  // the number of members of those that are modules
 };
 
 // module.c

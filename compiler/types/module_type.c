@@ -2,6 +2,8 @@
 #include "types/module.h"
 #include <string.h>
 
+enum { MAX_MEMBERS = 20000 };  // of a module type, with those of the modules in it
+
 static bool is_prelude_signature(Name name) {
   static const char *const names[] = { "from_prim", "numeric", "size",   "integral",
                                        "real",      "float",   "ordered" };
@@ -93,20 +95,24 @@ static Binding *value_binding(Check *k, const AstSpec *spec) {
   return b;
 }
 
+static void see_module(Check *k, Map *modules, const Member *member);
+
 // Later members may mention the member.
-static void see_member(Check *k, const Member *member) {
-  if (member->kind == SPEC_TYPE) map_put(k->scope.types, member->name, member->type);
-  if (member->kind == SPEC_VALUE) map_put(k->scope.values, member->name, member->value);
-  if (member->kind != SPEC_MODULE || signature_is_vague(member->of)) return;
+static void see_member(Check *k, const Names *names, const Member *member) {
+  if (member->kind == SPEC_TYPE) map_put(names->types, member->name, member->type);
+  if (member->kind == SPEC_VALUE) map_put(names->values, member->name, member->value);
+  if (member->kind == SPEC_MODULE) see_module(k, names->modules, member);
+}
+
+static void see_module(Check *k, Map *modules, const Member *member) {
+  if (signature_is_vague(member->of)) return;
   if (member->of->function)
-    map_put(k->scope.modules, member->name, function_assume(k, member->of));
+    map_put(modules, member->name, function_assume(k, member->of));
   if (member->of->any) return;
   Module *m = new_node(Module, .names = names_new(NULL), .ready = true);
-  vec_each (const Member *, inner, &member->of->members) {
-    if (inner->kind == SPEC_TYPE) map_put(m->names.types, inner->name, inner->type);
-    if (inner->kind == SPEC_VALUE) map_put(m->names.values, inner->name, inner->value);
-  }
-  map_put(k->scope.modules, member->name, m);
+  vec_each (const Member *, inner, &member->of->members)
+    see_member(k, &m->names, inner);
+  map_put(modules, member->name, m);
 }
 
 static Member opaque_member(Check *k, const AstSpec *spec) {
@@ -136,6 +142,19 @@ static bool is_repeated(Check *k, const Signature *s, const Member *member) {
   return false;
 }
 
+// Module types that have another one twice double from definition to definition; said once.
+static void limit_members(Check *k, Signature *s, Member *member) {
+  int more = member->of->members.count + member->of->nested;
+  if (s->nested + more <= MAX_MEMBERS) {
+    s->nested += more;
+    return;
+  }
+  if (!k->lib->has_huge_signature)
+    error(k->c, member->loc, "this module type has more than %d members", MAX_MEMBERS);
+  k->lib->has_huge_signature = true;
+  member->of = &any_module;
+}
+
 static void add_member(Check *k, Signature *s, Member member) {
   vec_each (const Member *, old, &s->members) {
     bool twice = k->opaque && old->kind == member.kind && old->name == member.name;
@@ -143,8 +162,10 @@ static void add_member(Check *k, Signature *s, Member member) {
     error(k->c, member.loc, "`%s` is specified twice", member.name);
     note(k->c, old->loc, "`%s` is also specified here", member.name);
   }
+  if (member.of) limit_members(k, s, &member);
   vec_push(&s->members, member);
-  if (k->opaque) see_member(k, &member);
+  Names names = names_visible(k);
+  if (k->opaque) see_member(k, &names, &member);
 }
 
 static const Signature *specs_signature(Check *k, const AstModType *type) {

@@ -25,6 +25,15 @@ struct Poly {
 };
 
 static int compare_sizes(const Size *a, const Size *b);
+static int compare_calls(const SizeTree *a, const SizeTree *b);
+
+// What a name is known to be, in its place.
+static const Size *size_meaning(const Size *size) {
+  size = size_resolve(size);
+  while (size->kind == SIZE_NAME && size->u.name->known)
+    size = size_resolve(size->u.name->known);
+  return size;
+}
 
 // Floating-point literals equal themselves only.
 static int compare_literals(const AstExp *a, const AstExp *b) {
@@ -33,6 +42,35 @@ static int compare_literals(const AstExp *a, const AstExp *b) {
   if (a->kind == AST_BOOL && b->kind == AST_BOOL)
     return (int)a->u.boolean.value - (int)b->u.boolean.value;
   return a == b ? 0 : a->loc.start < b->loc.start ? -1 : 1;
+}
+
+static int compare_written(const Size *a, const Size *b);
+
+// Products of too many terms are compared as they are written: to multiply them out at each
+// comparison of factors within factors would take forever.
+static int compare_trees(const SizeTree *a, const SizeTree *b) {
+  if (a == b) return 0;
+  if (a->op != b->op) return a->op < b->op ? -1 : 1;
+  if (a->op >= SIZE_CALL) return compare_calls(a, b);
+  for (int i = 0; i < a->count; i++) {
+    int order = compare_written(a->parts[i], b->parts[i]);
+    if (order != 0) return order;
+  }
+  return 0;
+}
+
+static int compare_written(const Size *a, const Size *b) {
+  a = size_meaning(a);
+  b = size_meaning(b);
+  if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+  switch (a->kind) {
+  case SIZE_CONST: return big_compare(a->u.constant, b->u.constant);
+  case SIZE_NAME: return a->u.name->id - b->u.name->id;
+  case SIZE_EXP: return compare_trees(a->u.exp.tree, b->u.exp.tree);
+  case SIZE_VAR: return a->u.var->id - b->u.var->id;
+  case SIZE_ANY: return 0;
+  }
+  return 0;
 }
 
 static int compare_calls(const SizeTree *a, const SizeTree *b) {
@@ -54,7 +92,7 @@ static int compare_calls(const SizeTree *a, const SizeTree *b) {
 static int compare_factors(const Factor *a, const Factor *b) {
   if (a->id != b->id) return a->id < b->id ? -1 : 1;
   if (a->size->kind != SIZE_EXP || b->size->kind != SIZE_EXP) return 0;
-  return compare_calls(a->size->u.exp.tree, b->size->u.exp.tree);
+  return compare_trees(a->size->u.exp.tree, b->size->u.exp.tree);
 }
 
 static int compare_products(const FactorVec *a, const FactorVec *b) {

@@ -51,6 +51,10 @@ COMPONENTS = "def m (x: (" + ", ".join(["bool"] * COUNT) + ")) = match x\n" + ""
     for k in range(COUNT)) + "case _ -> 0\n"
 ABBREVIATIONS = "type t0 = i32\n" + "".join(
     f"type t{k} = (t{k - 1}, i32)\n" for k in range(1, 1500)) + "def g (x: t1499) = x.1\n"
+PRODUCT = "def p (n: i64) (m: i64) = iota (" + " * ".join(["(n + m + 1)"] * 40) + ")\n"
+MODULE_TYPES = "module type s0 = { val x : i32 }\n" + "".join(
+    f"module type s{k} = {{ module a : s{k - 1} module b : s{k - 1} }}\n"
+    for k in range(1, 40))
 PRELUDE = "def f (y: i32) = y\ndef t 'a (g: a -> a) = \\(y: a) -> g (g y)\n"
 
 
@@ -63,6 +67,8 @@ def inputs():
         yield name, f"def g (x: {type_}) = 1i32\n".encode()
     yield "match on many components", COMPONENTS.encode()
     yield "abbreviations of abbreviations", ABBREVIATIONS.encode()
+    yield "size that is a product of sums", PRODUCT.encode()
+    yield "module types that double", MODULE_TYPES.encode()
     yield "nothing", b""
     yield "blanks", b" " * 5000000
     yield "zeros", bytes(100000)
