@@ -171,6 +171,7 @@ static void check_value(Check *k, AstDecl *decl) {
   bool typed = k->type_errors == type_errors;
   if (typed && diag_error_count(k->c) == errors) check_causality(k, f);
   if (typed && diag_error_count(k->c) == errors) consume_definition(k, decl);
+  b->wrong = !typed || diag_error_count(k->c) != errors;
   define(k, b);
   if (decl->u.value.is_entry && diag_error_count(k->c) == errors) check_entry(k, decl, b);
 }

@@ -365,6 +365,7 @@ static void match_value(Match *t, const Module *m, const Member *member) {
     missing(t, member, "value");
     return;
   }
+  if (value->wrong) return;
   int level = k->level;
   const Type *wanted = substitute_value(k, member->value, &t->types)->type;
   k->level = DEEP_LEVEL;

@@ -108,6 +108,7 @@ struct Binding {
   bool calls_itself, recurs;
   // BIND_FUNCTION, for the checker: results may share memory with a constant
   bool shares_constant;
+  bool wrong;  // its definition has mistakes, which are reported
   bool
       hides;  // BIND_SIZE, n of ?[n].t: callers of a function with that result are not told
   // the size that `let [n] p = e` or `let n = e` names, if known
