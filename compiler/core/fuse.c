@@ -43,6 +43,14 @@ static bool attrs_agree(const StmAttrs *x, const StmAttrs *y) {
          a->stripmine == b->stripmine && (!a->name || !b->name || a->name == b->name);
 }
 
+// Only `sequential` and `unroll`: one element after the other, and nothing else.
+static bool is_plain_sequence(const StmAttrs *attrs) {
+  StmAttrs rest = *attrs_or_none(attrs);
+  bool found = rest.sequential || rest.unroll;
+  rest.sequential = rest.unroll = false;
+  return found && attrs_agree(&rest, NULL);
+}
+
 static const StmAttrs *attrs_join(const StmAttrs *producer, const StmAttrs *consumer) {
   if (!producer || !consumer) return consumer ? consumer : producer;
   StmAttrs joined = *consumer;
@@ -239,16 +247,27 @@ static bool pays_horizontally(const Form *a, const Form *b) {
   return one_reduces && !has_row_results(a) && !has_row_results(b);
 }
 
-static bool can_fuse(const Graph *g, const Node *a, const Node *b) {
+static bool can_join(const Graph *g, const Node *a, const Node *b) {
   return atom_equal(a->form->width, b->form->width) && kinds_agree(a->form, b->form) &&
-         attrs_agree(a->stm.attrs, b->stm.attrs) && graph_can_join(g, a, b);
+         graph_can_join(g, a, b);
 }
 
 // ---- vertically: a SOAC with the producers of its inputs
 
+// #[sequential] f (map g xs) within another operator: of the map nothing is said, and apart it
+// would store for f what it makes.  What is parallel inside of it stays so.
+static bool goes_in_sequence(const Graph *g, const Node *a, const Node *b) {
+  return g->is_inner && !a->form->nested && attrs_agree(a->stm.attrs, NULL) &&
+         is_plain_sequence(b->stm.attrs);
+}
+
+static bool attrs_allow(const Graph *g, const Node *a, const Node *b) {
+  return attrs_agree(a->stm.attrs, b->stm.attrs) || goes_in_sequence(g, a, b);
+}
+
 static bool fuse_pair(Graph *g, Node *a, Node *b) {
-  if (!a || a == b || !a->form || !pays_vertically(g, a, b) || !can_fuse(g, a, b))
-    return false;
+  if (!a || a == b || !a->form || !pays_vertically(g, a, b)) return false;
+  if (!attrs_allow(g, a, b) || !can_join(g, a, b)) return false;
   const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);
   graph_join(g, a, b);
   a->stm.attrs = attrs;
@@ -283,7 +302,7 @@ static bool is_in_memory(const Graph *g, Atom array) {
 static Node *fuse_side_by_side(Graph *g, Node *a, Node *b) {
   if (a == b || a->position < 0 || !pays_horizontally(a->form, b->form)) return NULL;
   if (a->position > b->position) return fuse_side_by_side(g, b, a);
-  if (!can_fuse(g, a, b)) return NULL;
+  if (!attrs_agree(a->stm.attrs, b->stm.attrs) || !can_join(g, a, b)) return NULL;
   const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);
   graph_join(g, a, b);
   a->stm.attrs = attrs;
@@ -337,27 +356,40 @@ static bool has_two_soacs(const Body *body) {
   return count > 1;
 }
 
-static const Body *fuse_body(Compiler *c, const Body *body);
+typedef struct Place {
+  Compiler *c;
+  bool is_inner;  // within the function of an operator
+} Place;
+
+static const Body *fuse_within(const Place *place, const Body *body);
 
 static const Body *fuse_inner(CoreMapper *m, const Body *body) {
-  return fuse_body(m->state, body);
+  return fuse_within(m->state, body);
 }
 
-static const Body *fuse_body(Compiler *c, const Body *body) {
+static const Body *fuse_within(const Place *place, const Body *body) {
+  Compiler *c = place->c;
   body = fuse_turned(c, body);
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
+    g->is_inner = place->is_inner;
     fuse_statements(g);
     body = fuse_filters(c, graph_body(g, body));
   }
-  CoreMapper inner = { .body = fuse_inner, .state = c };
   Stm *stms = new_array(Stm, body->stm_count);
   for (int i = 0; i < body->stm_count; i++) {
     stms[i] = body->stms[i];
+    Place part = { c, place->is_inner || exp_is_soac(stms[i].exp) };
+    CoreMapper inner = { .body = fuse_inner, .state = &part };
     stms[i].exp = core_map_exp(&inner, stms[i].exp);
   }
   return new_node(Body, .stms = stms, .stm_count = body->stm_count,
                   .results = body->results, .result_count = body->result_count);
+}
+
+static const Body *fuse_body(Compiler *c, const Body *body) {
+  const Place place = { c, false };
+  return fuse_within(&place, body);
 }
 
 const Core *fuse(Compiler *c, const Core *core) {

@@ -42,6 +42,7 @@ typedef struct Graph {
   Map *producers;  // Var -> Node, for what this body binds
   Map *uses;       // Var -> int *: how many nodes and body results mention it
   Map *sources;    // Var -> Var: what a view (reshape, slice, ...) shows
+  bool is_inner;   // the body is within the function of an operator
 } Graph;
 
 Graph *graph_new(Compiler *c, const Body *body);
