@@ -321,6 +321,19 @@ END
 "$flc" dump --recipes numbers.fl > out
 expect 'a loop over a short row is straight code, a longer one is not' 1 '^  unroll i' out
 
+# loops COUNT: a program whose points have so many short loops
+loops() {
+  printf '%s\n' 'entry main [n] (s: [n][8]u8) : [n]i32 = map (\r -> let v = 0'
+  for k in $(seq "$1"); do echo "  let v = loop v for c in r do v * $k + i32.u8 c"; done
+  echo '  in v) s'
+}
+loops 90 > some.fl
+"$flc" dump --recipes some.fl > out
+expect 'dozens of short loops are straight code' 90 '^  unroll i' out
+loops 110 > hundred.fl
+"$flc" dump --recipes hundred.fl > out
+expect 'of hundreds nobody asks whether they had better be' 0 '^  unroll i' out
+
 cat > divided.fl << 'END'
 entry main [n] (xs: [n]i64) : [n]i64 = map (\x -> x / 8 + x % 16) xs
 END

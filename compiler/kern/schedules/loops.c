@@ -2,6 +2,9 @@
 // inside of what, what they read for several points.
 #include "kern/schedules/schedule.h"
 
+// Matches of sum types with dozens of constructors that hold arrays have hundreds.
+enum { MOST_LOOPS = 100 };
+
 static bool stm_has_axis(const KernStm *stm) {
   if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) return true;
   KernBlockVec blocks = kern_blocks(stm);
@@ -29,6 +32,8 @@ AxisStms schedule_innermost(const Kern *kern) {
   kern_visit_block(&v, kern->body);
   return out;
 }
+
+bool schedule_are_many(const AxisStms *axes) { return axes->count > MOST_LOOPS; }
 
 const Axis *schedule_last_grid(const Kern *kern) {
   const Axis *last = NULL;

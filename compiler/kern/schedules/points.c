@@ -69,7 +69,8 @@ void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than) {
 // Points in lanes with the rows that they read again, if those are not long, side by side.
 static void add_staged_rows(const Schedule *s, Candidates *out, const Candidate *points) {
   Candidate cand = *points;
-  if (cand.recipe.failed) return;
+  AxisStms axes = schedule_innermost(cand.recipe.kern);
+  if (cand.recipe.failed || schedule_are_many(&axes)) return;
   cand.recipe = recipe_copy(&points->recipe);
   stage_loops(&cand.recipe, points->recipe.kern->body);
   if (cand.recipe.kern == points->recipe.kern) return;

@@ -81,6 +81,7 @@ static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name ax
 // Conditions that are the same for a row decided before it.
 static void unswitch_rows(Recipe *r) {
   AxisStms axes = schedule_innermost(r->kern);
+  if (schedule_are_many(&axes)) return;
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = *r;
     recipe_unswitch(&next, (*stm)->u.axis->name);
@@ -102,6 +103,7 @@ static void cut_row(Recipe *r, Name axis, int times) {
 // Loops between the places where comparisons of their indices change.
 static void cut_rows(Recipe *r) {
   AxisStms axes = schedule_innermost(r->kern);
+  if (schedule_are_many(&axes)) return;
   vec_each (const KernStm **, stm, &axes)
     cut_row(r, (*stm)->u.axis->name, (*stm)->u.axis->role == AXIS_MAP ? 2 : 1);
 }
@@ -128,6 +130,7 @@ void schedule_unroll_short(Recipe *r, bool maps) {
   for (bool more = true; more;) {
     AxisStms axes = schedule_innermost(r->kern);
     more = false;
+    if (schedule_are_many(&axes)) return;
     vec_each (const KernStm **, stm, &axes) {
       Recipe next = *r;
       if ((*stm)->u.axis->role == AXIS_MAP && !maps) continue;

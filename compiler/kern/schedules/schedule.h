@@ -57,6 +57,8 @@ const KernPlan *schedule_with_others(const Schedule *s, const Candidates *all,
 
 // The loops without others in them.
 AxisStms schedule_innermost(const Kern *kern);
+// Too many to take steps for each: a step copies the whole kernel.
+bool schedule_are_many(const AxisStms *axes);
 // The innermost axis of the grid, and the one around an axis of the grid; or NULL.
 const Axis *schedule_last_grid(const Kern *kern);
 const Axis *schedule_axis_before(const Kern *kern, const Axis *last);

@@ -37,6 +37,7 @@ static void unroll_innermost(Recipe *r, bool all) {
   for (bool more = true; more && !r->failed;) {
     AxisStms axes = schedule_innermost(r->kern);
     more = false;
+    if (schedule_are_many(&axes)) return;
     vec_each (const KernStm **, stm, &axes) {
       Recipe next = *r;
       if (!short_width((*stm)->u.axis)) continue;
