@@ -9,6 +9,7 @@
 // map n f (replicate n a)                      =>  map n (\ -> f a)
 // redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
 // reversals and rotations of what maps make    =>  maps                    at first: fuse_turned.c
+// concats of what maps make                    =>  maps                    then: fuse_joined.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
 // Why: every fused pair is one pass over memory less, and in a nest one level of map instead of
@@ -334,11 +335,19 @@ static bool is_grown_hist(const Node *node) {
   return node->grown && node->form->kind == EXP_HIST && node->form->hists.count > 1;
 }
 
-// Joining moves statements within the list, but each keeps its turn.
-static void fuse_statements(Graph *g) {
-  Node **nodes = mem_copy(g->order, sizeof(Node *) * (size_t)g->count);
+static void fuse_vertically(Graph *g, Node **nodes) {
   for (int i = 0; i < g->count; i++)
     if (nodes[i]->form) fuse_producers(g, nodes[i]);
+}
+
+// Joining moves statements within the list, but each keeps its turn.
+static Node **statements_of(const Graph *g) {
+  return mem_copy(g->order, sizeof(Node *) * (size_t)g->count);
+}
+
+static void fuse_statements(Graph *g) {
+  Node **nodes = statements_of(g);
+  fuse_vertically(g, nodes);
   Map *readers = map_new(NULL);
   for (int i = 0; i < g->count; i++)
     if (nodes[i]->form && nodes[i]->position >= 0)
@@ -349,6 +358,11 @@ static void fuse_statements(Graph *g) {
 
 // ---- bodies
 
+typedef struct FuseScope {
+  Compiler *c;
+  bool is_inner;  // within the function of an operator
+} FuseScope;
+
 static bool has_two_soacs(const Body *body) {
   int count = 0;
   for (int i = 0; i < body->stm_count; i++)
@@ -356,40 +370,51 @@ static bool has_two_soacs(const Body *body) {
   return count > 1;
 }
 
-typedef struct Place {
-  Compiler *c;
-  bool is_inner;  // within the function of an operator
-} Place;
-
-static const Body *fuse_within(const Place *place, const Body *body);
-
-static const Body *fuse_inner(CoreMapper *m, const Body *body) {
-  return fuse_within(m->state, body);
+static bool has_concat(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind == EXP_CONCAT) return true;
+  return false;
 }
 
-static const Body *fuse_within(const Place *place, const Body *body) {
-  Compiler *c = place->c;
+// Maps have what makes their elements in them by now, but none stands beside another, of which a
+// concat may be the only reader.  The rows of a nest are copied faster than each element finds the
+// part that it comes from.
+static const Body *join_concats(Compiler *c, const Body *body) {
+  if (!has_concat(body)) return body;
+  Graph *g = graph_new(c, body);
+  fuse_vertically(g, statements_of(g));
+  return fuse_joined(c, graph_body(g, body));
+}
+
+static const Body *fuse_inner(CoreMapper *m, const Body *body);
+
+static const Body *fuse_in(const FuseScope *f, const Body *body) {
+  Compiler *c = f->c;
   body = fuse_turned(c, body);
+  if (!f->is_inner) body = join_concats(c, body);
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
-    g->is_inner = place->is_inner;
+    g->is_inner = f->is_inner;
     fuse_statements(g);
     body = fuse_filters(c, graph_body(g, body));
   }
   Stm *stms = new_array(Stm, body->stm_count);
   for (int i = 0; i < body->stm_count; i++) {
     stms[i] = body->stms[i];
-    Place part = { c, place->is_inner || exp_is_soac(stms[i].exp) };
-    CoreMapper inner = { .body = fuse_inner, .state = &part };
+    FuseScope within = { c, f->is_inner || exp_is_soac(stms[i].exp) };
+    CoreMapper inner = { .body = fuse_inner, .state = &within };
     stms[i].exp = core_map_exp(&inner, stms[i].exp);
   }
   return new_node(Body, .stms = stms, .stm_count = body->stm_count,
                   .results = body->results, .result_count = body->result_count);
 }
 
+static const Body *fuse_inner(CoreMapper *m, const Body *body) {
+  return fuse_in(m->state, body);
+}
+
 static const Body *fuse_body(Compiler *c, const Body *body) {
-  const Place place = { c, false };
-  return fuse_within(&place, body);
+  return fuse_in(&(FuseScope){ c, false }, body);
 }
 
 const Core *fuse(Compiler *c, const Core *core) {

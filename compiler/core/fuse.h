@@ -62,6 +62,9 @@ bool graph_can_join(const Graph *g, const Node *a, const Node *b);
 // the source and attributes are left to the caller.
 void graph_join(Graph *g, Node *a, Node *b);
 
+// Whether nothing that stands between them overwrites what `a` reads: it may run where `b` stands.
+bool graph_can_wait(const Graph *g, const Node *a, const Node *b);
+
 // Replaces the inputs of a SOAC that are replicate n x by x itself.
 void graph_inline_replicates(Graph *g, Node *node);
 
@@ -80,6 +83,9 @@ VarVec form_binders(const Form *form);
 
 // Reversals and rotations of what maps make as maps, and all other rotations (fuse_turned.c).
 const Body *fuse_turned(Compiler *c, const Body *body);
+
+// Concats of what scalar code makes as one map each (fuse_joined.c).
+const Body *fuse_joined(Compiler *c, const Body *body);
 
 // Sums of what a filter keeps, without keeping it (fuse_filter.c).
 const Body *fuse_filters(Compiler *c, const Body *body);

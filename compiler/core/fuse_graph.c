@@ -229,6 +229,12 @@ bool graph_can_join(const Graph *g, const Node *a, const Node *b) {
   return true;
 }
 
+bool graph_can_wait(const Graph *g, const Node *a, const Node *b) {
+  for (int i = a->position + 1; i < b->position; i++)
+    if (g->order[i] && overwrites(g, g->order[i]->stm.exp, a)) return false;
+  return true;
+}
+
 static void place(Graph *g, Node *node, int position) {
   g->order[position] = node;
   if (node) node->position = position;

@@ -13,6 +13,57 @@ const KernBlock *interior_copy(Interior *x, const KernStm *stm) {
   return kern_rename(x->c, NULL, kern_block(&b, results, stm->binder_count));
 }
 
+// The places of blocks, kept within an array, that a term mentions: each with how often.
+typedef struct Places {
+  const Term *at[MOST_FIRSTS];
+  int times[MOST_FIRSTS];
+  const Var *var[MOST_FIRSTS];  // what they are bound to; NULL: nothing
+  int count;
+} Places;
+
+static int place_among(const Places *p, const Term *t) {
+  for (int i = 0; i < p->count; i++)
+    if (term_same(p->at[i], t)) return i;
+  return -1;
+}
+
+static void count_places(Places *p, const Term *t) {
+  bool place = t->kind == TERM_OP && (t->u.op.op == OP_MIN || t->u.op.op == OP_MAX);
+  int known = place ? place_among(p, t) : -1;
+  const Term *operands[3];
+  int count = known < 0 ? term_operands(t, operands) : 0;
+  for (int i = 0; i < count; i++)
+    count_places(p, operands[i]);
+  if (known < 0 && place && p->count < MOST_FIRSTS) {
+    known = p->count++;
+    p->at[known] = t;
+  }
+  if (known >= 0) p->times[known]++;
+}
+
+static const Term *with_places(const Places *p, const Term *t) {
+  int known = t->kind == TERM_OP ? place_among(p, t) : -1;
+  if (known >= 0 && p->var[known]) return term_var(p->var[known]);
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    operands[i] = with_places(p, operands[i]);
+  return count ? term_with(t, operands, count) : t;
+}
+
+// The place of a block, which several of the conditions mention, computed once.
+static const Term *share_places(const Interior *x, KernBuilder *b, const Term *all) {
+  Places p = { .count = 0 };
+  count_places(&p, all);
+  for (int i = 0; i < p.count; i++) {
+    if (p.times[i] < 2) continue;
+    const Var *var = kern_index(x->c, "place", b->loc);
+    kern_let_var(b, var, with_places(&p, p.at[i]));
+    p.var[i] = var;
+  }
+  return with_places(&p, all);
+}
+
 const Term *interior_inside(const Interior *x, KernBuilder *b) {
   for (int i = 0; i < x->first_count; i++)
     kern_let_var(b, x->firsts[i].var, x->firsts[i].value);
@@ -22,7 +73,8 @@ const Term *interior_inside(const Interior *x, KernBuilder *b) {
       all = term_and(all, term_at_most(term_i64(0), x->indices[i].low));
   for (int i = 0; i < x->condition_count; i++)
     all = term_and(all, x->conditions[i]);
-  return kern_let(b, "inside", all);
+  bool sides = interior_places(x->places) < GUESS_PLACES;
+  return kern_let(b, "inside", sides ? share_places(x, b, all) : all);
 }
 
 KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
