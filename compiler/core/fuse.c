@@ -9,6 +9,7 @@
 // map n f (replicate n a)                      =>  map n (\ -> f a)
 // redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
 // reversals and rotations of what maps make    =>  maps                    at first: fuse_turned.c
+// transposed literals of rows                  =>  maps                    likewise: fuse_interleaved.c
 // concats of what maps make                    =>  maps                    then: fuse_joined.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
@@ -391,7 +392,7 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body);
 static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Compiler *c = f->c;
   body = fuse_turned(c, body);
-  if (!f->is_inner) body = join_concats(c, body);
+  if (!f->is_inner) body = join_concats(c, fuse_interleaved(c, body));
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
     g->is_inner = f->is_inner;

@@ -84,6 +84,9 @@ VarVec form_binders(const Form *form);
 // Reversals and rotations of what maps make as maps, and all other rotations (fuse_turned.c).
 const Body *fuse_turned(Compiler *c, const Body *body);
 
+// Transposed literals of rows as maps (fuse_interleaved.c).
+const Body *fuse_interleaved(Compiler *c, const Body *body);
+
 // Concats of what scalar code makes as one map each (fuse_joined.c).
 const Body *fuse_joined(Compiler *c, const Body *body);
 

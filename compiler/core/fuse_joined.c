@@ -58,12 +58,12 @@ static bool maps_scalars(const Stm *stm, int rank, int *budget) {
 
 // ---- parts
 
-typedef struct Joined {
+typedef struct JoinedConcat {
   const Graph *g;
   const Node *node;  // of the concat
   Map *gone;         // Var -> Node: maps that become part of it
   bool gains;        // a part need not be stored
-} Joined;
+} JoinedConcat;
 
 static int times_among(const Exp *concat, Atom array) {
   int times = 0;
@@ -72,7 +72,7 @@ static int times_among(const Exp *concat, Atom array) {
   return times;
 }
 
-static void take_part(Joined *j, Atom array, int rank, int *budget) {
+static void take_part(JoinedConcat *j, Atom array, int rank, int *budget) {
   const Node *made = graph_producer(j->g, array);
   if (!made) return;
   ExpKind kind = made->stm.exp->kind;
@@ -87,7 +87,7 @@ static void take_part(Joined *j, Atom array, int rank, int *budget) {
   map_put(j->gone, array.u.var, made);
 }
 
-static bool find_parts(Joined *j) {
+static bool find_parts(JoinedConcat *j) {
   const Exp *e = j->node->stm.exp;
   int budget = MOST_STATEMENTS;
   if (e->u.concat.array_count > MOST_PARTS) return false;
@@ -133,7 +133,8 @@ static Atom named_at(Builder *b, const Exp *literal, int k, const Atom *at, int 
                   exp_if(is_here, core_body(&then_b, &x, 1), core_body(&else_b, &y, 1)));
 }
 
-static Atom part_at(const Joined *j, Builder *b, Atom array, const Atom *at, int rank) {
+static Atom part_at(const JoinedConcat *j, Builder *b, Atom array, const Atom *at,
+                    int rank) {
   const Node *made = graph_producer(j->g, array);
   const Exp *e = made ? made->stm.exp : NULL;
   if (e && map_has(j->gone, array.u.var)) return mapped_at(b, &e->u.soac, at, rank);
@@ -146,7 +147,8 @@ static Atom part_at(const Joined *j, Builder *b, Atom array, const Atom *at, int
 }
 
 // if i < n then the first part's element else that of the others, at i - n
-static Atom joined_at(const Joined *j, Builder *b, int k, const Atom *at, int rank) {
+static Atom joined_at(const JoinedConcat *j, Builder *b, int k, const Atom *at,
+                      int rank) {
   const Exp *e = j->node->stm.exp;
   Atom array = e->u.concat.arrays[k];
   if (k == e->u.concat.array_count - 1) return part_at(j, b, array, at, rank);
@@ -162,7 +164,7 @@ static Atom joined_at(const Joined *j, Builder *b, int k, const Atom *at, int ra
 }
 
 // A map for each dimension from `depth` on.
-static const Exp *joined_map(const Joined *j, Builder *b, int depth, Atom *at) {
+static const Exp *joined_map(const JoinedConcat *j, Builder *b, int depth, Atom *at) {
   CoreType type = j->node->stm.binders[0]->type;
   Compiler *c = j->g->c;
   const Var *i = var_new(c, name_of(c->names, "i"), type_scalar(PRIM_I64), b->loc);
@@ -178,13 +180,13 @@ static const Exp *joined_map(const Joined *j, Builder *b, int depth, Atom *at) {
 
 // ---- bodies
 
-// Var -> const Joined *: what is made as one map.
+// Var -> const JoinedConcat *: what is made as one map.
 static Map *find_joined(const Graph *g, Map *gone) {
   Map *found = map_new(NULL);
   for (int i = 0; i < g->count; i++) {
     const Node *node = g->order[i];
     if (node->stm.exp->kind != EXP_CONCAT) continue;
-    Joined *j = new_node(Joined, .g = g, .node = node, .gone = map_new(gone));
+    JoinedConcat *j = new_node(JoinedConcat, .g = g, .node = node, .gone = map_new(gone));
     if (!find_parts(j)) continue;
     map_put(found, node->stm.binders[0], j);
     for (int k = 0; k < node->stm.exp->u.concat.array_count; k++) {
@@ -204,7 +206,7 @@ const Body *fuse_joined(Compiler *c, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     if (stm.binder_count && map_has(gone, stm.binders[0])) continue;
-    const Joined *j = stm.binder_count ? map_get(found, stm.binders[0]) : NULL;
+    const JoinedConcat *j = stm.binder_count ? map_get(found, stm.binders[0]) : NULL;
     b.loc = stm.loc;
     if (j) stm.exp = joined_map(j, &b, 0, new_array(Atom, stm.binders[0]->type.rank));
     core_add_stm(&b, stm);

@@ -14,20 +14,20 @@ const KernBlock *interior_copy(Interior *x, const KernStm *stm) {
 }
 
 // The places of blocks, kept within an array, that a term mentions: each with how often.
-typedef struct Places {
+typedef struct BlockPlaces {
   const Term *at[MOST_FIRSTS];
   int times[MOST_FIRSTS];
   const Var *var[MOST_FIRSTS];  // what they are bound to; NULL: nothing
   int count;
-} Places;
+} BlockPlaces;
 
-static int place_among(const Places *p, const Term *t) {
+static int place_among(const BlockPlaces *p, const Term *t) {
   for (int i = 0; i < p->count; i++)
     if (term_same(p->at[i], t)) return i;
   return -1;
 }
 
-static void count_places(Places *p, const Term *t) {
+static void count_places(BlockPlaces *p, const Term *t) {
   bool place = t->kind == TERM_OP && (t->u.op.op == OP_MIN || t->u.op.op == OP_MAX);
   int known = place ? place_among(p, t) : -1;
   const Term *operands[3];
@@ -41,7 +41,7 @@ static void count_places(Places *p, const Term *t) {
   if (known >= 0) p->times[known]++;
 }
 
-static const Term *with_places(const Places *p, const Term *t) {
+static const Term *with_places(const BlockPlaces *p, const Term *t) {
   int known = t->kind == TERM_OP ? place_among(p, t) : -1;
   if (known >= 0 && p->var[known]) return term_var(p->var[known]);
   const Term *operands[3];
@@ -53,7 +53,7 @@ static const Term *with_places(const Places *p, const Term *t) {
 
 // The place of a block, which several of the conditions mention, computed once.
 static const Term *share_places(const Interior *x, KernBuilder *b, const Term *all) {
-  Places p = { .count = 0 };
+  BlockPlaces p = { .count = 0 };
   count_places(&p, all);
   for (int i = 0; i < p.count; i++) {
     if (p.times[i] < 2) continue;
