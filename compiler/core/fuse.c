@@ -9,7 +9,7 @@
 // map n f (replicate n a)                      =>  map n (\ -> f a)
 // redomap k f (filter n p xs) op z             =>  redomap n .. xs op z        (fuse_filter.c)
 // reversals and rotations of what maps make    =>  maps                    at first: fuse_turned.c
-// transposed literals of rows                  =>  maps                    likewise: fuse_interleaved.c
+// transposed literals of rows                  =>  maps                       fuse_interleaved.c
 // concats of what maps make                    =>  maps                    then: fuse_joined.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
