@@ -466,5 +466,68 @@ END
 some 'a bit that is taken away leaves lanes side by side' 'let a_[0-9]+: i64 = i_[0-9]+ - i_[0-9]+ \+ first' butterfly
 some 'and so is a bit' 'let and_[0-9]+: i64 = first_[0-9]+$' out
 
+cat > losses.fl << 'END'
+entry main [n] [m] (xss: [n][m]f32) (labels: [n]i64) : f32 =
+  f32.sum (map2 (\xs l -> f32.log (f32.sum (map f32.exp xs)) - xs[l]) xss labels)
+END
+"$flc" dump --recipes losses.fl > out
+expect 'a sum of short rows has them in lanes, in chunks or not' 4 '^  where m < 64' out
+
+cat > board.fl << 'END'
+entry main [n] [m] (a: [n][m]i32) (k: i64) : [n][m]i32 =
+  loop l = a for _t < k do
+    tabulate_2d n m (\i j ->
+      if l[i, j] < 0 then -1 else
+      let u = if i > 0 then l[i - 1, j] else 0
+      let w = if j > 0 then l[i, j - 1] else 0
+      let e = if j < m - 1 then l[i, j + 1] else 0
+      in i32.max u (i32.max w e))
+entry heat [n] [m] (a: [n][m]f32) (k: i64) : [n][m]f32 =
+  loop p = a for _t < k do
+    tabulate_2d n m (\i j ->
+      let c = p[i, j]
+      let w = if j > 0 then p[i, j - 1] else c
+      let e = if j < m - 1 then p[i, j + 1] else c
+      in 0.5 * c + 0.25 * (w + e))
+entry inside [n] [m] (a: [n][m]i32) (k: i64) : [n][m]i32 =
+  loop l = a for t < k do tabulate_2d n m (\i j -> l[i, (j * t) % m] + l[i, j])
+END
+"$flc" dump --explain board.fl > out
+sed -n '/^main.segmap: /,/^heat/p' out > main
+sed -n '/^heat.segmap: /,$p' out > others
+some 'rows within rounds move blocks inside of borders' \
+  'blocks moved inside of borders +<- choice 1, where 16 <= m_[0-9]+$' main
+expect 'but none where masks cost little, and none that have no borders' 0 \
+  'blocks moved inside of borders' others
+
+cat > stream.fl << 'END'
+def mixed [n] [m] [k] (f: [k][n][m]f32) : [n][m][k]f32 =
+  map (map (\c -> let s = f32.sum c in map (\x -> 0.5 * x + 0.1 * s) c)) (map transpose (transpose f))
+entry main [n] [m] (start: [9][n][m]f32) (k: i64) : [9][n][m]f32 =
+  loop f = start for _t < k do
+    let g = mixed f in tabulate_3d 9 n m (\q i j -> g[i, j, q])
+entry long [n] [m] (start: [30][n][m]f32) (k: i64) : [30][n][m]f32 =
+  loop f = start for _t < k do
+    let g = mixed f in tabulate_3d 30 n m (\q i j -> g[i, j, q])
+END
+"$flc" dump --explain stream.fl > out
+sed -n '/^main.segmap: /,/^long/p' out > short
+sed -n '/^long.segmap: /,$p' out > long
+some 'points of short maps go in lanes within rounds' 'inner points in lanes, 1 rows.*<- choice' short
+expect 'long maps do that themselves' 0 'inner points in lanes, 1 rows.*<- choice' long
+
+cat > turned.fl << 'END'
+entry main [n] [m] (a: [2][n][m]i32) (by: [2]i64) (k: i64) : [2][n][m]i32 =
+  loop f = a for _t < k do tabulate_3d 2 n m (\q i j -> 1 + f[q, i, (j - by[q]) % m])
+entry found [n] [m] (a: [2][n][m]i32) (by: [n]i64) (k: i64) : [2][n][m]i32 =
+  loop f = a for _t < k do tabulate_3d 2 n m (\q i j -> 1 + f[q, i, (j - by[f[q, i, 0] % 2]) % m])
+END
+"$flc" dump --recipes turned.fl > out
+sed -n '/^kernel main.segmap_9/,/^kernel found/p' out > main
+sed -n '/^kernel found/,$p' out > found
+some 'what a row turns by is loaded before it, by a constant or by another name of its number' \
+  ' let first_[0-9]+: i64 = .* % max' main
+expect 'if its place is one' 0 ' let first_[0-9]+: i64 = .* % max' found
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -20,7 +20,8 @@ typedef struct Cost {
   bool in_place;  // blocks end with a bound: no point may run twice
   bool bounded;   // under the bound of blocks: what goes lane by lane asks each of them
   bool in_loop;   // and not on the grid alone
-  bool at_edge;   // some lanes do not take part in a vector of the loop
+  bool has_grid;
+  bool at_edge;       // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
   AxisSet open;
   Map *values;       // Var -> const double *: what sizes and indices may be
@@ -45,8 +46,9 @@ double cost_value(const Cost *s, const Term *t);
 bool cost_stays_unknown(const Cost *s, const Term *t);
 // Rounds of an axis.
 double cost_trips(const Cost *s, const Axis *axis);
-// Takes the sizes of the grid to be those of the guess; `state` is the Cost.
-void cost_see_grid(KernVisitor *v, const KernStm *stm);
+// Takes the sizes of the grid to be those of the guess; without a grid that is what is reduced,
+// scanned or counted of loops, as these may be short where that is not.
+void cost_guess_sizes(Cost *s);
 
 // ---- what runs once for several points
 

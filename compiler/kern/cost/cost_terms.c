@@ -82,9 +82,34 @@ static void grid_size(Cost *s, const Term *t) {
     grid_size(s, operands[i]);
 }
 
-void cost_see_grid(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID)
-    grid_size(v->state, stm->u.axis->width);
+static void see_grid(KernVisitor *v, const KernStm *stm) {
+  Cost *s = v->state;
+  if (stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_GRID) return;
+  grid_size(s, stm->u.axis->width);
+  s->has_grid = true;
+}
+
+static void find_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
+}
+
+static bool has_loop(const KernBlock *block) {
+  bool found = false;
+  KernVisitor v = { .stm = find_loop, .state = &found };
+  kern_visit_block(&v, block);
+  return found;
+}
+
+void cost_guess_sizes(Cost *s) {
+  const KernBlock *body = s->guess->naive->body;
+  KernVisitor v = { .stm = see_grid, .state = s };
+  kern_visit_block(&v, body);
+  if (s->has_grid) return;
+  for (int i = 0; i < body->count; i++) {
+    const Axis *axis = body->stms[i].kind == KERN_AXIS ? body->stms[i].u.axis : NULL;
+    if (axis && axis->role != AXIS_MAP && axis->role != AXIS_LOOP && has_loop(axis->body))
+      grid_size(s, axis->width);
+  }
 }
 
 // ---- what runs once for several points

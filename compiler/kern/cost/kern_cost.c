@@ -336,8 +336,7 @@ static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
              .of_watched = of_watched,
              .count = count,
              .counted = map_new(NULL) };
-  KernVisitor v = { .stm = cost_see_grid, .state = &s };
-  kern_visit_block(&v, guess->naive->body);
+  cost_guess_sizes(&s);
   cost_block(&s, kern->body);
   return s.cycles;
 }
@@ -353,8 +352,7 @@ static bool holds(const Cost *s, const Term *t) {
 
 bool kern_holds(const CostGuess *guess, const Term *condition) {
   Cost s = { .guess = guess, .values = map_new(NULL) };
-  KernVisitor v = { .stm = cost_see_grid, .state = &s };
-  kern_visit_block(&v, guess->naive->body);
+  cost_guess_sizes(&s);
   return holds(&s, condition);
 }
 

@@ -2,12 +2,27 @@
 // compute.
 #include "kern/schedules/schedule.h"
 
-// Of maps in maps the inner ones go in lanes, as rows.
+// Does the block have a map that may fill vectors?
+static bool has_long_map(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+    bool few =
+        axis && axis->width->kind == TERM_CONST && axis->width->u.constant.u.i < LANES;
+    if (axis && axis->role == AXIS_MAP && !few) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (has_long_map(*inner)) return true;
+  }
+  return false;
+}
+
+// Of maps in maps the inner ones go in lanes, as rows, unless they are short.
 static void see_map_of_loops(KernVisitor *v, const KernStm *stm) {
   AxisStms *out = v->state;
   if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
       stm->u.axis->role == AXIS_MAP && schedule_depth(stm) == 2 &&
-      !schedule_has_role(stm->u.axis->body, AXIS_MAP))
+      !has_long_map(stm->u.axis->body))
     vec_push(out, stm);
 }
 

@@ -1,7 +1,8 @@
 // axis a { .. if c { x = t[i]; .. } }   =>   x = t[i];  axis a { .. if c { .. } }
 //
-// where i is the index of an axis around `a` as wide as the array, so that the load is inside of it
-// whether the branch is taken or not, and the kernel stores nothing there.
+// where i is the index of an axis around `a` as wide as the array, or a constant below its constant
+// width, so that the load is inside of it whether the branch is taken or not, and the kernel stores
+// nothing there.
 // Why: conditions on what was loaded are then the same at all points of `a`, or affine in its
 // index, which `cut`, `unswitch` and `interior` know how to use.
 #include "kern/tidy/tidy.h"
@@ -20,12 +21,23 @@ static void see_stored_memory(KernVisitor *v, Access access, bool stores) {
   if (stores) map_put(v->state, root, root);
 }
 
+// An index may have another name, in the body of its axis.
 static void see_axis_width(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm->u.axis->width);
+  Map *widths = v->state;
+  if (stm->kind == KERN_AXIS) map_put(widths, stm->u.axis->index, stm->u.axis->width);
+  if (stm->kind != KERN_LET || stm->u.term->kind != TERM_VAR) return;
+  const Term *width = map_get(widths, stm->u.term->u.var);
+  if (width) map_put(widths, stm->binders[0], width);
 }
 
 static void see_bound_within(KernVisitor *v, const Var *var) {
   map_put(v->state, var, var);
+}
+
+// Is it a constant below a constant?
+static bool is_constant_place(const Term *at, const Term *dim) {
+  return at->kind == TERM_CONST && dim->kind == TERM_CONST && at->u.constant.u.i >= 0 &&
+         at->u.constant.u.i < dim->u.constant.u.i;
 }
 
 static bool is_early(const EarlyLoads *l, const Access *access) {
@@ -35,7 +47,7 @@ static bool is_early(const EarlyLoads *l, const Access *access) {
     const Term *at = access->index[i];
     const Term *width = at->kind == TERM_VAR ? map_get(l->widths, at->u.var) : NULL;
     bool inside = width && !map_has(l->within, at->u.var) && term_same(width, t->dims[i]);
-    if (!inside) return false;
+    if (!inside && !is_constant_place(at, t->dims[i])) return false;
   }
   return true;
 }
