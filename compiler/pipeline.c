@@ -127,6 +127,8 @@ static const Pass passes[] = {
     "what an inner map computes again for each element of an outer one, before it is fused" },
   { "flat-places",    STAGE_CORE,    run_rewrite,   flat_places,
     "pairs of indices in one dimension are computed by what reads them, so they fuse with it" },
+  { "parted-hists",   STAGE_CORE,    run_rewrite,   parted_hists,
+    "what is put together to be counted fuses with histograms of its parts" },
   { "fuse",           STAGE_CORE,    run_rewrite,   fuse,
     "before flattening: a fused map is one kernel, not two" },
   { "simplify-fused", STAGE_CORE,    run_rewrite,   simplify,
