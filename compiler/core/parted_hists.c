@@ -71,7 +71,7 @@ static const Exp *first_parted(const Exp *const *made) {
 }
 
 // The part of that length of what is made so.
-static Atom part_of(Builder *b, const Exp *made, int part, Atom length) {
+static Atom counted_part(Builder *b, const Exp *made, int part, Atom length) {
   return made->kind == EXP_CONCAT
              ? made->u.concat.arrays[part]
              : core_let(b, "part", exp_replicate(length, made->u.replicate.value));
@@ -85,7 +85,7 @@ static const Exp *hist_of_part(const PartedHists *s, Builder *b, const Exp *whol
   int arrays = whole->u.hist.array_count, count = whole->u.hist.op_count;
   Atom *parts = new_array(Atom, arrays + 1);
   for (int i = 0; i < arrays; i++)
-    parts[i] = part_of(b, made[i], part, length);
+    parts[i] = counted_part(b, made[i], part, length);
   HistOp *ops = mem_copy(whole->u.hist.ops, (size_t)count * sizeof *ops);
   for (int i = 0; i < count; i++) {
     ops[i].dests = dests;
