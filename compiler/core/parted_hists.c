@@ -15,7 +15,7 @@ typedef struct PartedHists {
   bool changed;
 } PartedHists;
 
-static bool is_mentioned_once(const PartedHists *s, const Var *var) {
+static bool is_counted_alone(const PartedHists *s, const Var *var) {
   const int *count = map_get(s->uses, var);
   return count && *count == 1;
 }
@@ -30,11 +30,11 @@ static bool keeps_shape(const Exp *e) {
 }
 
 // What holds one value, or is put together for the histogram alone; NULL: it is neither.
-static const Exp *maker_of(const PartedHists *s, Atom a) {
+static const Exp *makes_parts(const PartedHists *s, Atom a) {
   const Exp *e = a.kind == ATOM_VAR ? map_get(s->defs, a.u.var) : NULL;
   if (!e || e->kind == EXP_REPLICATE) return e;
-  if (!is_mentioned_once(s, a.u.var)) return NULL;
-  if (e->kind == EXP_RESHAPE && keeps_shape(e)) return maker_of(s, e->u.reshape.array);
+  if (!is_counted_alone(s, a.u.var)) return NULL;
+  if (e->kind == EXP_RESHAPE && keeps_shape(e)) return makes_parts(s, e->u.reshape.array);
   return e->kind == EXP_CONCAT && e->u.concat.array_count <= MOST_PARTS ? e : NULL;
 }
 
@@ -55,7 +55,7 @@ static const Exp **makers_of(const PartedHists *s, const Stm *stm) {
   int count = stm->exp->u.hist.array_count;
   made = new_array(const Exp *, count + 1);
   for (int i = 0; i < count; i++) {
-    made[i] = maker_of(s, stm->exp->u.hist.arrays[i]);
+    made[i] = makes_parts(s, stm->exp->u.hist.arrays[i]);
     if (!made[i]) return NULL;
     if (made[i]->kind == EXP_REPLICATE) continue;
     if (parts && !same_parts(parts, made[i])) return NULL;
