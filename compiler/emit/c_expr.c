@@ -396,8 +396,10 @@ const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index) {
   if (mem->padded) return text_format("%s[flc_padded(%s)]", c_mem(c, mem), at.text);
   if (mem->space != MEM_SCRATCH || !c->interleaved)
     return text_format("%s[%s]", c_mem(c, mem), at.text);
-  return text_format("%s[%s * (int64_t)get_global_size(0)]", c_mem(c, mem),
-                     at_least(at, PREC_MUL));
+  const char *name = c_mem(c, mem), *times = at_least(at, PREC_MUL);
+  if (c->own_group)
+    return text_format("%s[%s * %lld]", name, times, (long long)c->own_group);
+  return text_format("%s[%s * (int64_t)get_global_size(0)]", name, times);
 }
 
 // ---- lines

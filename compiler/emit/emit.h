@@ -138,9 +138,10 @@ typedef struct CodeText {
   Map *live;           // variables whose values matter
   Map *changing;       // kernels: Mem, what several items store to under locks
   const char *unlock;  // kernels: what gives back the lock that the item holds, or NULL
-  bool interleaved;
-  bool guarded;       // a kernel with barriers and checks: see emit_kernels.c
-  bool lone;          // a kernel whose groups are one item, flc_item
+  bool interleaved;    // arrays of items: neighbouring items have neighbouring words
+  int64_t own_group;   // they lie in local memory, of so many items; 0: in a buffer
+  bool guarded;        // a kernel with barriers and checks: see emit_kernels.c
+  bool lone;           // a kernel whose groups are one item, flc_item
   Map *helpers;       // kernels: names of functions on vectors that the text begins with,
   Text *helper_text;  // and their texts
   MathUses *math;     // the functions of our own that a kernel for CPUs calls; else NULL

@@ -304,17 +304,18 @@ static void find_arrays(CodeText *c, const Kernel *kernel, const KernelArrays *o
     c_line(c, "__global %s *%s = scratch%d + (int64_t)%s%s;", c_memory_type(mem->elem),
            c_mem(c, mem), i, c->lone ? "flc_item" : "get_global_id(0)", times);
   }
+  for (int i = 0; i < locals->count; i++) {
+    const Mem *mem = locals->at[i].mem;
+    const char *type = c_memory_type(mem->elem),
+               *item = mem->space == MEM_SCRATCH ? " + get_local_id(0)" : "";
+    c_line(c, "%sFLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes)%s;",
+           changing(c, mem), type, c_mem(c, mem), type, i, i, item);
+  }
   for (int i = 0; i < kernel->scratch_count; i++) {
     const Scratch *s = &kernel->scratch[i];
     if (s->within)
-      c_line(c, "__global %s *%s = %s;", c_memory_type(s->mem->elem), c_mem(c, s->mem),
-             c_mem(c, s->within));
-  }
-  for (int i = 0; i < locals->count; i++) {
-    const Mem *mem = locals->at[i].mem;
-    const char *type = c_memory_type(mem->elem);
-    c_line(c, "%sFLC_LOCAL %s *%s = FLC_LOCAL_ARRAY(%s, local%d, local%d_bytes);",
-           changing(c, mem), type, c_mem(c, mem), type, i, i);
+      c_line(c, "%s %s *%s = %s;", c->own_group ? "FLC_LOCAL" : "__global",
+             c_memory_type(s->mem->elem), c_mem(c, s->mem), c_mem(c, s->within));
   }
 }
 
@@ -490,6 +491,7 @@ static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   MathUses math = { 0 };
   if (profile == PROFILE_CPU) c.math = &math;
   c.interleaved = profile == PROFILE_GPU;
+  c.own_group = kernel->own_local ? kernel->group_size : 0;
   c.guarded = kernel->has_barrier && kernel->may_fail;
   c.lone = profile == PROFILE_CPU && kernel->group_size == 1 && !kernel->has_barrier;
   c.live = imp_live(&kernel->body, NULL, 0);

@@ -337,7 +337,7 @@ typedef struct KernelParam {
 
 // Arrays of a kernel that the launch makes room for; `count` elements, a host expression.  By
 // mem->space:
-// MEM_SCRATCH: `count` for each work-item, in one device buffer.
+// MEM_SCRATCH: `count` for each work-item, in one device buffer, or in local memory (`own_local`).
 // MEM_LOCAL: `count` for each group, in local memory, or, when that is too small, in one device
 // buffer (the fallback build).
 typedef struct Scratch {
@@ -358,8 +358,9 @@ struct Kernel {
   bool
       may_fail;  // contains IMP_CHECK: the host looks at the error word; or heeds it only
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
-  bool has_barrier;            // one group per unit of work, group_size as launched
-  bool sized;                  // compiled for each size of groups
+  bool has_barrier;  // one group per unit of work, group_size as launched
+  bool sized;        // compiled for each size of groups
+  bool own_local;    // arrays of MEM_SCRATCH lie in local memory, in groups of group_size
   int64_t group_size;          // as launched, 0: the default of the profile, -1: computed
   const Function **functions;  // called, callees first
   int function_count;
@@ -511,7 +512,7 @@ typedef ImpBlock (*ImpBlockFn)(void *state, const ImpBlock *block);
 const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state);
 // The arrays of a kernel in one kind of memory: MEM_SCRATCH, or MEM_LOCAL or MEM_ARENA (those are
 // IMP_LOCAL statements).  The counts are host expressions, except for MEM_ARENA.  Without those
-// that lie in the memory of others.
+// that lie in the memory of others.  With `own_local`, those of MEM_SCRATCH are of MEM_LOCAL.
 typedef Vec(Scratch) KernelArrays;
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 // Has the kernel a parameter, an array or a value of this type?  What nothing reads does not count.

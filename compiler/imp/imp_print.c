@@ -399,6 +399,7 @@ static void print_kernel(Text *t, const Kernel *kernel) {
     print_mem(t, kernel->scratch[i].mem);
     text_add(t, " ");
     print_exp(t, kernel->scratch[i].count);
+    if (kernel->own_local) text_add(t, " local");
     if (!kernel->scratch[i].within) continue;
     text_add(t, " within ");
     print_mem(t, kernel->scratch[i].within);

@@ -189,9 +189,12 @@ static void find_local_arrays(const ImpBlock *block, MemSpace space, KernelArray
 
 KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space) {
   KernelArrays out = { 0 };
-  for (int i = 0; i < kernel->scratch_count; i++)
-    if (kernel->scratch[i].mem->space == space && !kernel->scratch[i].within)
-      vec_push(&out, kernel->scratch[i]);
+  for (int i = 0; i < kernel->scratch_count; i++) {
+    Scratch s = kernel->scratch[i];
+    bool moved = kernel->own_local && s.mem->space == MEM_SCRATCH;
+    if (moved) s.count = imp_mul(s.count, imp_i64(kernel->group_size));
+    if ((moved ? MEM_LOCAL : s.mem->space) == space && !s.within) vec_push(&out, s);
+  }
   if (space == MEM_LOCAL || space == MEM_ARENA)
     find_local_arrays(&kernel->body, space, &out);
   return out;

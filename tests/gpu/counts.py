@@ -58,6 +58,7 @@ CASES = [
     ("attraction", ["[512]f32", "[256]f32"], "attraction.top_0=T", SHARED),
     ("nearest", ["[256][8]f32", "[32][8]f32"], "nearest.top_0=T", SHARED),
     ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
+    ("warped", ["[128][20]f32", "[20]f32"], "", ""),
     ("centroid", ["[4096][3]f32"], "", ""),
     ("point_prefix", ["[4096][3]f32"], "", ""),
     ("recurrence", ["[4096][2]f32"], "", ""),

@@ -303,9 +303,9 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   k->body.at = body.at;
   k->body.count = body.count;
   vec_push(&host->lower->kernels, k);
-  imp_add_stm(host->b,
-              (ImpStm){ .kind = IMP_LAUNCH,
-                        .u.launch = { k, launch.items, launch.groups, launch.group_size,
-                                      launch_args(&s, &host->b->block, &seen),
-                                      s.params.count } });
+  ImpStm stm = { .kind = IMP_LAUNCH,
+                 .u.launch = { k, launch.items, launch.groups, launch.group_size,
+                               launch_args(&s, &host->b->block, &seen),
+                               s.params.count } };
+  if (!launch_with_own(host, &stm)) imp_add_stm(host->b, stm);
 }

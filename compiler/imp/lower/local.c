@@ -132,7 +132,9 @@ static void note_array(AlikeVec *seen, const ImpExp *count, PrimType elem) {
   vec_push(seen, (Alike){ count, elem_bytes, 1 });
 }
 
+// What items have for themselves, the host does not give more than there is.
 static void see_launch(LocalNeed *s, const Kernel *kernel) {
+  if (kernel->own_local) return;
   KernelArrays arrays = imp_kernel_arrays(kernel, MEM_LOCAL);
   AlikeVec seen = { 0 };
   vec_each (Scratch *, array, &arrays) {

@@ -234,6 +234,10 @@ typedef struct Launch {
 // What the kernel needs from outside becomes its parameters; adds the launch to the host's block.
 void kernel_end(Code *host, KernelCode *kernel, Launch launch);
 
+// A launch of items that have arrays, and likewise one with these in local memory, where they are
+// small enough (own_local.c); false, and nothing done, where there are none.
+bool launch_with_own(Code *host, const ImpStm *launch);
+
 // ---- the positions of a kernel without barriers (items.c)
 
 // Which item works on which positions: an item per position (GPUs), or per run of positions (CPUs).
