@@ -59,6 +59,7 @@ CASES = [
     ("nearest", ["[256][8]f32", "[32][8]f32"], "nearest.top_0=T", SHARED),
     ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
     ("warped", ["[128][20]f32", "[20]f32"], "", ""),
+    ("warped", ["[128][20]f32", "[20]f32"], "", "segmap_row_bytes=0"),
     ("centroid", ["[4096][3]f32"], "", ""),
     ("point_prefix", ["[4096][3]f32"], "", ""),
     ("recurrence", ["[4096][2]f32"], "", ""),

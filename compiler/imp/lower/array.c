@@ -165,9 +165,8 @@ static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem,
 // Neighbouring items have neighbouring words.
 static Arr alloc_local(Code *k, const char *name, CoreType type, const ImpExp *count) {
   const Mem *mem = mem_new(k->lower->c, name, MEM_LOCAL, type.elem);
-  const ImpExp *size = imp_i64(k->rows->size),
-               *bytes = imp_i64(prim_size_bytes(type.elem));
-  vec_push(k->scratch, (Scratch){ .mem = mem, .count = imp_mul(count, size) });
+  const ImpExp *size = k->rows->size, *bytes = imp_i64(prim_size_bytes(type.elem));
+  vec_push(k->scratch, (Scratch){ .mem = mem, .count = imp_mul(count, k->rows->items) });
   k->rows->bytes = imp_add(k->rows->bytes, imp_mul(count, bytes));
   Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
   const ImpExp **strides = new_array(const ImpExp *, type.rank + 1);

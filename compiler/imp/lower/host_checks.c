@@ -1,8 +1,8 @@
 //        kernel { if gid < n { check c(m); .. } }
 //   =>   check n <= 0 || c(m); kernel { if gid < n { .. } }
 //
-// On GPUs: checks that every item makes alike are made once, by the host.  Only those that come
-// first, so that the failure that is reported stays the same.
+// On GPUs: checks that every item makes alike are made once, by the host.  Only those before which
+// nothing else can fail, or go on forever, so that the failure that is reported stays the same.
 #include "imp/lower/lower.h"
 
 static void note_declared(Map *bound, const ImpBlock *block) {
@@ -52,6 +52,19 @@ static bool has_check(const ImpBlock *block) {
   return false;
 }
 
+// Does what stands behind it always come by?
+static bool goes_on(const ImpStm *stm) {
+  if (stm->kind == IMP_WHILE || stm->kind == IMP_CHECK || stm->kind == IMP_CALL ||
+      stm->kind == IMP_LOCAL)
+    return false;
+  const ImpBlock *inner[2];
+  int count = imp_blocks(stm, inner);
+  for (int i = 0; i < count; i++)
+    vec_each (const ImpStm **, at, inner[i])
+      if (!goes_on(*at)) return false;
+  return true;
+}
+
 void move_checks_to_host(Code *host, KernelCode *kernel, ImpBlock *block,
                          const ImpExp *points) {
   if (host->lower->profile != PROFILE_GPU || !kernel->may_fail) return;
@@ -64,7 +77,7 @@ void move_checks_to_host(Code *host, KernelCode *kernel, ImpBlock *block,
     bool moved = first && host_can_check(bound, *stm);
     if (moved) check_on_host(host, *stm, points);
     if (!moved) vec_push(&rest, *stm);
-    first = moved || (first && (*stm)->kind == IMP_DECLARE);
+    first = moved || (first && goes_on(*stm));
   }
   *block = rest;
   kernel->may_fail = has_check(&kernel->b.block) || has_check(block);

@@ -40,8 +40,8 @@ typedef struct HostScope {
 // Code under construction for one kernel (or, with `host`, for the host).
 // Room in local memory for arrays of items: element j of an item's at j * size + item.
 typedef struct LocalRows {
-  const ImpExp *item;
-  int64_t size;         // of the group
+  const ImpExp *item, *size;  // of the group
+  const ImpExp *items;        // its size on the host
   const ImpExp *bytes;  // that an item takes so far
 } LocalRows;
 

@@ -144,8 +144,10 @@ static void seq_update(Code *k, const Stm *stm, const Body *body, int position) 
   const Exp *exp = stm->exp;
   const Arr *from = code_array(k, exp->u.update.array);
   if (exp->u.update.checked) code_check_bounds(k, from, exp->u.update.dims, stm->loc);
+  const Arr *wanted = map_get(k->wanted, stm->binders[0]);
   Arr out = *from;
-  if (!code_may_overwrite(k, exp->u.update.array, body, position)) {
+  bool there = wanted && arr_same(wanted, from);
+  if (!there && !code_may_overwrite(k, exp->u.update.array, body, position)) {
     code_note_copy(k, exp->u.update.array);
     out = code_alloc_for(k, stm->binders[0]);
     code_copy(k, &out, from);
@@ -236,8 +238,38 @@ static void want_results(Code *k, const Body *body, const Arr **dests) {
   }
 }
 
+// Is it the variable's array, of the same size, and is that all that the variable is there for?
+static bool is_all_of(const Map *uses, const Var *var, Atom from) {
+  if (from.kind != ATOM_VAR || from.u.var->type.rank != var->type.rank) return false;
+  for (int d = 0; d < var->type.rank; d++)
+    if (!atom_equal(var->type.dims[d], from.u.var->type.dims[d])) return false;
+  const int *count = map_get(uses, from.u.var);
+  return count && *count == 1;
+}
+
+static void want_too(Code *k, const Map *uses, const Var *var, Atom from) {
+  const Arr *wanted = map_get(k->wanted, var);
+  if (wanted && is_all_of(uses, var, from) && !map_has(k->wanted, from.u.var))
+    map_put(k->wanted, from.u.var, wanted);
+}
+
+// So are the arrays that loops and updates make those from, if nothing else reads them.
+static void want_starts(Code *k, const Body *body) {
+  const Map *uses = NULL;
+  for (int i = body->stm_count - 1; i >= 0 && map_count(k->wanted); i--) {
+    const Stm *stm = &body->stms[i];
+    const Exp *exp = stm->exp;
+    if (exp->kind != EXP_LOOP && exp->kind != EXP_UPDATE) continue;
+    if (!uses) uses = core_uses(body);
+    if (exp->kind == EXP_UPDATE) want_too(k, uses, stm->binders[0], exp->u.update.array);
+    for (int p = 0; exp->kind == EXP_LOOP && p < exp->u.loop.param_count; p++)
+      want_too(k, uses, stm->binders[p], exp->u.loop.inits[p]);
+  }
+}
+
 void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **dests) {
   want_results(k, body, dests);
+  want_starts(k, body);
   for (int i = 0; i < body->stm_count; i++)
     seq_stm(k, &body->stms[i], body, i);
   for (int i = 0; i < body->result_count; i++) {

@@ -150,6 +150,13 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
 
 // ---- loop
 
+// May a loop work on it where it lies?  On GPUs neighbouring items have neighbouring words of most
+// arrays, so that none is dense.
+static bool suits_loops(const Code *k, const Arr *arr) {
+  bool own_words = k->lower->profile == PROFILE_GPU && arr->mem && !arr->start;
+  return own_words || arr_is_dense(arr);
+}
+
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
 // needs that; else in memory of its own.
 static SeqPlace param_place(Code *k, const Stm *stm, int i, const Body *body,
@@ -161,7 +168,7 @@ static SeqPlace param_place(Code *k, const Stm *stm, int i, const Body *body,
   const Arr *wanted = map_get(k->wanted, stm->binders[i]);
   if (wanted) return (SeqPlace){ .arr = wanted };
   const Arr *init = code_array(k, exp->u.loop.inits[i]);
-  if (arr_is_dense(init) && code_loop_takes(k, exp, i, body, position))
+  if (suits_loops(k, init) && code_loop_takes(k, exp, i, body, position))
     return (SeqPlace){ .arr = init };
   return fixed_place(code_alloc(k, param->name, param->type));
 }

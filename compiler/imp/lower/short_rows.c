@@ -9,7 +9,15 @@
 // that longer rows get are read and written besides.
 #include "imp/lower/wide.h"
 
-enum { GROUP = 256, ROW_BYTES = 124, FEW_POINTS = 32 };
+enum { ROW_BYTES = 640, FEW_POINTS = 32 };
+
+// Items of a group, by the bytes that each has.
+typedef struct GroupSize {
+  int64_t bytes, items;
+} GroupSize;
+
+static const GroupSize sizes[] = { { 124, 256 }, { 480, 64 } };
+enum { SIZES = sizeof sizes / sizeof *sizes, LEAST_GROUP = 32 };
 
 typedef struct RowUse {
   const Var *var, *point;
@@ -51,7 +59,7 @@ static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
   *apart = layout_apart(host, seg);
   vec_each (const Var *const *, v, apart) {
     const Arr *arr = code_array(host, atom_var(*v));
-    if ((*v)->type.rank != 2 || !arr_is_dense(arr) || !reads_own_rows(seg, *v))
+    if ((*v)->type.rank < 2 || !arr_is_dense(arr) || !reads_own_rows(seg, *v))
       return false;
   }
   return true;
@@ -60,15 +68,32 @@ static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
 typedef struct ShortRows {
   KernelCode *kernel;
   const ImpExp *size, *item, *first, *rows;  // of the group
+  const Var *items;                          // on the host: its size
   LocalRows own;
 } ShortRows;
 
+// Elements of a row: of all dimensions but the first.
+static const ImpExp *row_count(const Arr *arr) {
+  const ImpExp *count = arr->shape[1];
+  for (int d = 2; d < arr->rank; d++)
+    count = imp_mul(count, arr->shape[d]);
+  return count;
+}
+
+static const ImpExp *group_size(const ImpExp *bytes) {
+  const ImpExp *items = imp_i64(LEAST_GROUP);
+  for (int i = SIZES - 1; i >= 0; i--)
+    items = imp_select(imp_op2(OP_LE, bytes, imp_i64(sizes[i].bytes)),
+                       imp_i64(sizes[i].items), items);
+  return items;
+}
+
 // Room in local memory for the rows of the group, seen as if all of the array lay there.
 static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
-  const ImpExp *m = arr->shape[1];
+  const ImpExp *m = row_count(arr);
   Mem *mem = mem_copy(mem_new(host->lower->c, "rows", MEM_LOCAL, arr->elem), sizeof *mem);
   mem->padded = true;
-  const ImpExp *room = imp_mul(imp_i64(GROUP), m);
+  const ImpExp *room = imp_mul(imp_var(s->items), m);
   room = imp_add(room, imp_add(imp_quot(room, imp_i64(32)), imp_i64(1)));
   vec_push(&s->kernel->scratch, (Scratch){ .mem = mem, .count = room });
   Arr here = *arr;
@@ -80,7 +105,7 @@ static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
 // The items copy the rows of the group in order: to local memory, or back.
 static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) {
   Code *k = &s->kernel->code, inner, present;
-  const ImpExp *m = arr->shape[1], *all = imp_mul(s->rows, m);
+  const ImpExp *m = row_count(arr), *all = imp_mul(s->rows, m);
   ImpBuilder b, in;
   const Var *i;
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
@@ -103,15 +128,16 @@ static void stage_rows(ShortRows *s, Code *host, const Var *var) {
 }
 
 // Does the point make a row of it, in order?
-static bool is_row_result(const Arr *out) { return out->rank == 2 && arr_is_dense(out); }
+static bool is_row_result(const Arr *out) { return out->rank >= 2 && arr_is_dense(out); }
 
-static void run_points(ShortRows *s, const Stm *stm, const Arr *const *outs) {
+static void run_points(ShortRows *s, Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   ImpBuilder b;
   Code point = code_inner(&s->kernel->code, &b);
   point.rows = &s->own;
   code_bind_scalar(&point, seg->dims[0].index, imp_add(s->first, s->item));
   seg_point(&point, stm, outs);
+  move_checks_to_host(host, s->kernel, &b.block, imp_atom(seg->dims[0].width));
   imp_if(s->kernel->code.b, imp_less(s->item, s->rows), b.block);
 }
 
@@ -128,7 +154,7 @@ static void make_rows(ShortRows *s, Code *host, const Stm *stm, const Arr *const
     rows = true;
   }
   imp_add_stm(s->kernel->code.b, barrier);
-  run_points(s, stm, here);
+  run_points(s, host, stm, here);
   if (rows) imp_add_stm(s->kernel->code.b, barrier);
   for (int i = 0; i < stm->binder_count; i++)
     if (is_row_result(outs[i])) move_rows(s, outs[i], here[i], true);
@@ -143,7 +169,9 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
   ImpBuilder *b = &s.kernel->b;
   const ImpExp *points = imp_atom(stm->exp->u.seg->dims[0].width);
   s.item = imp_let(b, "item", imp_item(ITEM_LOCAL_ID));
-  s.own = (LocalRows){ s.item, GROUP, *bytes };
+  s.items = var_new(host->lower->c, name_of(host->lower->c->names, "group"),
+                    type_scalar(PRIM_I64), stm->loc);
+  s.own = (LocalRows){ s.item, s.size, imp_var(s.items), *bytes };
   s.first = imp_let(b, "first", imp_mul(imp_item(ITEM_GROUP_ID), s.size));
   s.rows = imp_let(b, "rows", imp_min(s.size, imp_sub(points, s.first)));
   vec_each (const Var *const *, v, arrays)
@@ -151,15 +179,18 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
   make_rows(&s, host, stm, outs);
   if (s.kernel->may_fail) return false;
   *bytes = s.own.bytes;
+  ImpStm size = { .kind = IMP_DECLARE, .u.declare = { s.items, group_size(*bytes), 0 } };
+  imp_add_stm(host->b, size);
+  const ImpExp *items = imp_var(s.items);
   kernel_end(host, s.kernel,
              (Launch){ .name = "segmap_rows",
-                       .groups = imp_ceil_div(points, imp_i64(GROUP)),
-                       .group_size = imp_i64(GROUP) });
+                       .groups = imp_ceil_div(points, items),
+                       .group_size = items });
   return true;
 }
 
 static const ImpExp *more_bytes(const ImpExp *bytes, const Arr *arr) {
-  const ImpExp *row = imp_mul(arr->shape[1], imp_i64(prim_size_bytes(arr->elem)));
+  const ImpExp *row = imp_mul(row_count(arr), imp_i64(prim_size_bytes(arr->elem)));
   return bytes ? imp_add(bytes, row) : row;
 }
 
