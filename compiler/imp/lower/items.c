@@ -160,7 +160,7 @@ void items_close(Items *s, const char *name) {
   }
   move_checks_to_host(s->host, kernel, &s->inner.block, s->count);
   imp_if(&kernel->b, imp_less(s->position, s->count), s->inner.block);
-  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count });
+  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count, .own = s->own });
 }
 
 // ---- spaces

@@ -302,10 +302,13 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   ImpBlock body = on_cpu ? imp_hoist(&lifted) : imp_contract(&lifted);
   k->body.at = body.at;
   k->body.count = body.count;
-  vec_push(&host->lower->kernels, k);
   ImpStm stm = { .kind = IMP_LAUNCH,
                  .u.launch = { k, launch.items, launch.groups, launch.group_size,
                                launch_args(&s, &host->b->block, &seen),
                                s.params.count } };
-  if (!launch_with_own(host, &stm)) imp_add_stm(host->b, stm);
+  vec_push(&host->lower->kernels, k);
+  if (launch.own)
+    launch_own(host, k, &stm);
+  else if (!launch_with_own(host, &stm))
+    imp_add_stm(host->b, stm);
 }

@@ -42,7 +42,7 @@ typedef struct HostScope {
 typedef struct LocalRows {
   const ImpExp *item, *size;  // of the group
   const ImpExp *items;        // its size on the host
-  const ImpExp *bytes;  // that an item takes so far
+  const ImpExp *bytes;        // that an item takes so far
 } LocalRows;
 
 typedef struct Code {
@@ -64,6 +64,7 @@ typedef struct Code {
                  // and what that array is then
   ScratchVec *scratch;  // NULL on the host
   LocalRows *rows;      // where arrays of an item lie instead; or NULL
+  bool own_results;  // rows that loops make are arrays of the item until they are ready
   bool *may_fail;
   HostScope *scope;      // on the host
   const ImpExp *active;  // in a work-group: checks count only if this holds; NULL: always
@@ -230,6 +231,7 @@ typedef struct Launch {
   const char *name;
   const ImpExp *items;
   const ImpExp *groups, *group_size;
+  bool own;  // only where arrays of items lie in local memory (own_local.c)
 } Launch;
 // What the kernel needs from outside becomes its parameters; adds the launch to the host's block.
 void kernel_end(Code *host, KernelCode *kernel, Launch launch);
@@ -237,6 +239,10 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch);
 // A launch of items that have arrays, and likewise one with these in local memory, where they are
 // small enough (own_local.c); false, and nothing done, where there are none.
 bool launch_with_own(Code *host, const ImpStm *launch);
+// Only the latter; the kernel becomes one that has its arrays there.
+void launch_own(Code *host, Kernel *kernel, const ImpStm *launch);
+// Are its arrays that small?  A condition of the host.
+const ImpExp *own_is_small(Code *host, const Kernel *kernel);
 
 // ---- the positions of a kernel without barriers (items.c)
 
@@ -253,6 +259,7 @@ typedef struct Items {
   bool independent;
   Name owner;  // has parameters of its own for runs: main.segmap_2; NULL: nobody
   ImpBuilder inner, walk;  // code for a position; around the loop over a row
+  bool own;                // see Launch
 } Items;
 
 // Code for one of `count` positions follows, until items_close; returns the position.

@@ -42,27 +42,36 @@ static Name name_of_own(Code *host, Name name) {
                  text_format("%.*s_own%s", (int)(number - name), name, number));
 }
 
+void launch_own(Code *host, Kernel *kernel, const ImpStm *launch) {
+  kernel->name = name_of_own(host, kernel->name);
+  kernel->own_local = kernel->sized = true;
+  kernel->group_size = GROUP;
+  ImpStm local = *launch;
+  local.u.launch.kernel = kernel;
+  local.u.launch.items = NULL;
+  local.u.launch.groups = imp_ceil_div(launch->u.launch.items, imp_i64(GROUP));
+  local.u.launch.group_size = imp_i64(GROUP);
+  imp_add_stm(host->b, local);
+}
+
+const ImpExp *own_is_small(Code *host, const Kernel *kernel) {
+  const ImpExp *bytes = own_bytes(kernel);
+  return imp_op2(
+      OP_LE, bytes ? bytes : imp_i64(0),
+      tuning_param(host->lower, "segmap_own_bytes", "bytes", OWN_BYTES, OWN_BYTES));
+}
+
 bool launch_with_own(Code *host, const ImpStm *launch) {
   const Kernel *kernel = launch->u.launch.kernel;
-  const ImpExp *items = launch->u.launch.items;
-  if (!items || !may_lie_in_local(host, kernel)) return false;
-  const ImpExp *bytes = own_bytes(kernel);
-  if (!bytes) return false;
-  Kernel *own = mem_copy(kernel, sizeof *kernel);
-  own->name = name_of_own(host, kernel->name);
-  own->own_local = own->sized = true;
-  own->group_size = GROUP;
-  vec_push(&host->lower->kernels, own);
-  ImpStm local = *launch, global = *launch;
-  local.u.launch.kernel = own;
-  local.u.launch.items = NULL;
-  local.u.launch.groups = imp_ceil_div(items, imp_i64(GROUP));
-  local.u.launch.group_size = imp_i64(GROUP);
+  if (!launch->u.launch.items || !may_lie_in_local(host, kernel) || !own_bytes(kernel))
+    return false;
   ImpBuilder few = { .c = host->b->c, .loc = host->b->loc }, many = few;
-  imp_add_stm(&few, local);
-  imp_add_stm(&many, global);
-  const ImpExp *limit =
-      tuning_param(host->lower, "segmap_own_bytes", "bytes", OWN_BYTES, OWN_BYTES);
-  imp_if_else(host->b, imp_op2(OP_LE, bytes, limit), few.block, many.block);
+  Code local = *host;
+  local.b = &few;
+  Kernel *own = mem_copy(kernel, sizeof *kernel);
+  vec_push(&host->lower->kernels, own);
+  launch_own(&local, own, launch);
+  imp_add_stm(&many, *launch);
+  imp_if_else(host->b, own_is_small(host, kernel), few.block, many.block);
   return true;
 }

@@ -129,15 +129,18 @@ const Arr *element_of(const Arr *out, const ImpExp *const *indices, int count) {
   return mem_copy(&at, sizeof at);
 }
 
+static bool is_made_by_loop(const Body *body, const Var *var) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int b = 0; b < body->stms[i].binder_count; b++)
+      if (body->stms[i].binders[b] == var) return body->stms[i].exp->kind == EXP_LOOP;
+  return false;
+}
+
 // Is it made round by round?  What that stores again and again had better be the item's own.
 static bool is_made_in_rounds(const Code *k, const Body *body, Atom result) {
   if (k->lower->profile != PROFILE_GPU || result.kind != ATOM_VAR) return false;
-  if (!code_is_private(result.u.var->type)) return false;
-  for (int i = 0; i < body->stm_count; i++)
-    for (int b = 0; b < body->stms[i].binder_count; b++)
-      if (body->stms[i].binders[b] == result.u.var)
-        return body->stms[i].exp->kind == EXP_LOOP;
-  return false;
+  return (k->own_results || code_is_private(result.u.var->type)) &&
+         is_made_by_loop(body, result.u.var);
 }
 
 void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
@@ -158,15 +161,58 @@ void seg_point(Code *k, const Stm *stm, const Arr *const *outs) {
       code_copy(k, element_of(outs[i], indices, seg->dim_count), dests[i]);
 }
 
+static void launch_points(Code *host, const Stm *stm, const Arr *const *outs,
+                          const Layouts *layouts, bool own) {
+  const SegOp *seg = stm->exp->u.seg;
+  KernelCode *kernel = kernel_begin(host, stm->loc);
+  layout_bind(&kernel->code, layouts);
+  kernel->code.own_results = own;
+  Items items;
+  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
+  items.own = own;
+  seg_point(&kernel->code, stm, outs);
+  items_close(&items, "segmap");
+}
+
+static bool binds_size(const Body *body, CoreType type) {
+  for (int d = 0; d < type.rank; d++)
+    for (int i = 0; i < body->stm_count && type.dims[d].kind == ATOM_VAR; i++)
+      for (int b = 0; b < body->stms[i].binder_count; b++)
+        if (body->stms[i].binders[b] == type.dims[d].u.var) return true;
+  return false;
+}
+
+// Are there rows that loops make, which may lie in local memory until they are ready?
+static bool has_rows_of_loops(Code *host, const SegOp *seg) {
+  bool found = false;
+  if (host->lower->profile != PROFILE_GPU || body_takes_arena(host, seg)) return false;
+  for (int i = 0; i < seg->body->result_count; i++) {
+    Atom result = seg->body->results[i];
+    if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 ||
+        !is_made_by_loop(seg->body, result.u.var))
+      continue;
+    if (binds_size(seg->body, result.u.var->type)) return false;
+    found = found || !code_is_private(result.u.var->type);
+  }
+  return found;
+}
+
 void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   Layouts layouts = layout_inputs(host, seg);
-  KernelCode *kernel = kernel_begin(host, stm->loc);
-  layout_bind(&kernel->code, &layouts);
-  Items items;
-  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
-  seg_point(&kernel->code, stm, outs);
-  items_close(&items, "segmap");
+  if (!has_rows_of_loops(host, seg)) {
+    launch_points(host, stm, outs, &layouts, false);
+    return;
+  }
+  ImpBuilder few, many;
+  Code own = code_inner(host, &few), apart = code_inner(host, &many);
+  int notes = host->lower->copies.count;
+  launch_points(&own, stm, outs, &layouts, true);
+  host->lower->copies.count = notes;
+  const ImpExp *small =
+      own_is_small(host, host->lower->kernels.at[host->lower->kernels.count - 1]);
+  launch_points(&apart, stm, outs, &layouts, false);
+  imp_if_else(host->b, small, few.block, many.block);
 }
 
 void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs) {
