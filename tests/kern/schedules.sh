@@ -529,5 +529,15 @@ some 'what a row turns by is loaded before it, by a constant or by another name 
   ' let first_[0-9]+: i64 = .* % max' main
 expect 'if its place is one' 0 ' let first_[0-9]+: i64 = .* % max' found
 
+for factor in 1024 1025 -1024 -1025; do
+  cat > factor.fl << END
+entry main [n] [m] [k] (l: i64) (ys: [k]i64) (xs: [n][m]i64) : [n]i64 =
+  map2 (\\i x -> loop s = ys[l + i * ($factor)] for j < m do s * 3 + x[j]) (iota n) xs
+END
+  "$flc" dump --recipes --code gpu factor.fl > out
+  case $factor in *4) count=1 ;; *) count=0 ;; esac
+  expect "the host makes checks of sums with factors of at most 1024, not $factor" $count '^  stage m$' out
+done
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

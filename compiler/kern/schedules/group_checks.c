@@ -4,13 +4,13 @@
 // Groups that wait for each other at barriers cannot stop on errors: what the host knows is a
 // condition of the whole kernel, which where it fails leaves the work to items by themselves.  Of
 // sums of multiples of indices the host knows the least and the greatest.  Sums that overflow
-// between show as a least value above the greatest one, as their factors are too small to go round
-// once: so that is tested, too.
+// between show as a least value above the greatest one, as factors of sums are too small to go
+// round once (kern/sums.c: at most 1024): so that is tested, too.
 #include "kern/kern_ask.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/sums.h"
 
-enum { MOST_LOOPS = 16, MOST_FACTOR = 1 << 20 };
+enum { MOST_LOOPS = 16 };
 
 typedef struct HostChecks {
   KernMapper mapper;
@@ -31,12 +31,6 @@ typedef struct Extremes {
   const Term *low, *high;
 } Extremes;
 
-static bool has_small_factors(const IndexSum *s) {
-  for (int i = 0; i < s->count; i++)
-    if (s->by[i] > MOST_FACTOR || s->by[i] < -MOST_FACTOR) return false;
-  return true;
-}
-
 // The least and the greatest value at all points of the loops around; false: the host does not
 // know.
 static bool find_extremes(const HostChecks *h, const Term *t, Extremes *out) {
@@ -45,8 +39,8 @@ static bool find_extremes(const HostChecks *h, const Term *t, Extremes *out) {
     .lets = h->lets, .inside = h->inside, .loops = h->loops, .depth = h->depth
   };
   IndexSum sum, low, high;
-  if (!in || !sum_of(in, &sum) || !has_small_factors(&sum) ||
-      !sum_extreme(&r, &sum, -1, &low) || !sum_extreme(&r, &sum, 1, &high))
+  if (!in || !sum_of(in, &sum) || !sum_extreme(&r, &sum, -1, &low) ||
+      !sum_extreme(&r, &sum, 1, &high))
     return false;
   *out = (Extremes){ sum_term(&low), sum_term(&high) };
   return !term_mentions_any(out->low, h->inside) &&
