@@ -1,5 +1,12 @@
 // Accumulators of reduction operators in code under construction: a variable per scalar, an array
 // per row.
+//
+// Note [Nothing to combine].  Items that have no element hold the neutral element, and so do bins,
+// groups and segments without any.  Applied to two of these an operator may fail although no
+// element is there, as \i j -> if xs[i] < xs[j] then i else j does in an empty array.  What comes
+// from items, and not from elements, is therefore left out if it is the neutral element, which
+// changes nothing: but for operators that may fail that is not worth the comparison.
+#include "flat/spaces.h"
 #include "imp/lower/lower.h"
 
 Accumulator acc_new(Code *k, const RedOp *op) {
@@ -48,6 +55,53 @@ void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
   }
 }
 
+// Do these values differ from the neutral element?  NULL: it makes no difference.
+static const ImpExp *has_something(const RedOp *op, const ImpExp *const *scalars) {
+  const ImpExp *differs = NULL;
+  if (!flat_may_fail(op->op.body)) return NULL;
+  for (int i = 0; i < op->count; i++) {
+    if (op->op.params[i]->type.rank) return NULL;
+    const ImpExp *one = imp_op2(OP_NE, scalars[i], imp_atom(op->neutral[i]));
+    differs = differs ? imp_op2(OP_LOR, differs, one) : one;
+  }
+  return differs;
+}
+
+static const ImpExp *const *let_values(ImpBuilder *b, const ImpExp *const *scalars,
+                                       int count) {
+  const ImpExp **values = new_array(const ImpExp *, count + 1);
+  for (int i = 0; i < count; i++)
+    values[i] = imp_let(b, "value", scalars[i]);
+  return values;
+}
+
+void acc_join(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
+              const Arr *const *arrays) {
+  if (!has_something(acc->op, scalars)) {
+    acc_apply(k, acc, scalars, arrays);
+    return;
+  }
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  const ImpExp *const *values = let_values(k->b, scalars, acc->op->count);
+  acc_apply(&inner, acc, values, arrays);
+  imp_if(k->b, has_something(acc->op, values), b.block);
+}
+
+void hist_join(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
+               const ImpExp *const *scalars) {
+  const Arr *const *no_rows = new_array(const Arr *, hist->op.count + 1);
+  if (!has_something(&hist->op, scalars)) {
+    hist_apply(k, hist, dests, bin, scalars, no_rows);
+    return;
+  }
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  const ImpExp *const *values = let_values(k->b, scalars, hist->op.count);
+  hist_apply(&inner, hist, dests, bin, values, no_rows);
+  imp_if(k->b, has_something(&hist->op, values), b.block);
+}
+
 void acc_load(Code *k, const Accumulator *acc, int i, const Arr *from) {
   if (acc->vars[i])
     imp_assign(k->b, acc->vars[i], imp_load(from->mem, from->offset));
@@ -86,6 +140,12 @@ void accs_apply(Code *k, Accs accs, const ImpExp *const *scalars) {
   for (int o = 0, first = 0; o < accs.count; first += accs.at[o++].op->count)
     acc_apply(k, &accs.at[o], scalars + first,
               new_array(const Arr *, accs.at[o].op->count));
+}
+
+void accs_join(Code *k, Accs accs, const ImpExp *const *scalars) {
+  for (int o = 0, first = 0; o < accs.count; first += accs.at[o++].op->count)
+    acc_join(k, &accs.at[o], scalars + first,
+             new_array(const Arr *, accs.at[o].op->count));
 }
 
 const ImpExp *const *accs_values(Accs accs) {

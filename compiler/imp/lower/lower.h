@@ -102,6 +102,9 @@ Accumulator acc_new(Code *k, const RedOp *op);  // holds the neutral element
 // acc = op acc values
 void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
                const Arr *const *arrays);
+// The same, as accs_join has it.
+void acc_join(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
+              const Arr *const *arrays);
 // Value number `i` of it, from and to a place of its shape.
 void acc_load(Code *k, const Accumulator *acc, int i, const Arr *from);
 void acc_store(Code *k, const Accumulator *acc, int i, const Arr *to);
@@ -115,6 +118,9 @@ Accs accs_new(Code *k, const RedOp *ops, int count);
 // Operators on scalars: holding these values; applied to one more of each; what they hold.
 Accs accs_from(Code *k, const RedOp *ops, int count, const ImpExp *const *values);
 void accs_apply(Code *k, Accs accs, const ImpExp *const *scalars);
+// The same with what some elements gave together, and that is neutral if there were none: an
+// operator that may fail is only applied to what some element gave (Note [Nothing to combine]).
+void accs_join(Code *k, Accs accs, const ImpExp *const *scalars);
 const ImpExp *const *accs_values(Accs accs);
 
 // if the indices are in bounds: dest[indices] = value (a scalar, or an array for the rest).
@@ -123,6 +129,9 @@ void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int
 // dests[bin] = op dests[bin] values
 void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
                 const ImpExp *const *scalars, const Arr *const *arrays);
+// The same for what some elements gave, scalars that are neutral if there were none.
+void hist_join(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
+               const ImpExp *const *scalars);
 // One element's contributions to its histograms; dests: all destinations in order.
 void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
                 const ImpExp *const *scalars, const Arr *const *made);

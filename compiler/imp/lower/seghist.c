@@ -147,7 +147,7 @@ static void add_copies(const HistCopies *h, Code *k, const Accumulator *acc, int
     rows[i] = element_of(h->subs[first + i], place, 3);
     values[i] = acc->vars[i] ? imp_load(rows[i]->mem, rows[i]->offset) : NULL;
   }
-  acc_apply(&round, acc, values, rows);
+  acc_join(&round, acc, values, rows);
   imp_for(k->b, copy, h->copies, b.block);
 }
 

@@ -152,7 +152,7 @@ static void combine_partials(const Chunked *s, const Mem *const *totals,
     values[r] = imp_let(&b, "partial", imp_load(s->partials[r]->mem, place));
     if (!totals) imp_store(&b, s->partials[r]->mem, place, so_far[r]);
   }
-  accs_apply(&round, accs, values);
+  accs_join(&round, accs, values);
   imp_for(k->b, i, s->chunks, b.block);
   for (int r = 0; totals && r < s->reds; r++)
     imp_store(k->b, totals[r], segment, so_far[r]);

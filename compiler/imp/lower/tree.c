@@ -32,7 +32,7 @@ static void combine_parts(const Parts *p, Code *k, const ImpExp *left,
   const Mem *const *mems = p->mems;
   Accs accs =
       accs_from(k, p->seg->ops, p->seg->op_count, values_load(mems, p->count, left));
-  accs_apply(k, accs, values_load(mems, p->count, right));
+  accs_join(k, accs, values_load(mems, p->count, right));
   values_store(k->b, mems, p->count, to, accs_values(accs));
 }
 
@@ -91,7 +91,7 @@ static const ImpExp *const *shuffled(const Parts *p, ImpBuilder *b, Accs accs,
 static void put_before(const Parts *p, Code *k, Accs accs, const ImpExp *const *left) {
   Accs sum = accs_from(k, p->seg->ops, p->seg->op_count, left);
   const ImpExp *const *own = accs_values(accs);
-  accs_apply(k, sum, own);
+  accs_join(k, sum, own);
   const ImpExp *const *sums = accs_values(sum);
   for (int i = 0; i < p->count; i++)
     imp_assign(k->b, own[i]->u.var, sums[i]);
@@ -109,7 +109,7 @@ static void sub_group_rounds(const Parts *p, Code *k, Accs accs, bool scans) {
   if (scans)
     put_before(p, &then_code, accs, others);
   else
-    accs_apply(&then_code, accs, others);
+    accs_join(&then_code, accs, others);
   imp_if(&b,
          scans ? imp_op2(OP_LE, apart, lane_of(p))
                : imp_op2(OP_EQ, imp_op2(OP_AND, p->item, mask), imp_i64(0)),
@@ -146,7 +146,7 @@ static void add_sub_groups_before(const Parts *p, Code *k, Accs accs,
   const Var *i = code_index(&some, "i");
   Code inner = code_inner(&some, &b);
   const ImpExp *at = imp_add(imp_add(size, imp_i64(1)), imp_var(i));
-  accs_apply(&inner, before, values_load(p->mems, p->count, at));
+  accs_join(&inner, before, values_load(p->mems, p->count, at));
   imp_for(&all, i, imp_sub(number, imp_i64(1)), b.block);
   put_before(p, &some, accs, accs_values(before));
   imp_if(k->b, imp_less(imp_i64(0), number), all.block);

@@ -148,6 +148,14 @@ Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values) {
   return accs_from(k, s->w->seg->ops, s->w->seg->op_count, values);
 }
 
+void wide_add_element(const WideKernel *s, Code *k, Accs accs,
+                      const ImpExp *const *values) {
+  if (s->w->from)
+    accs_join(k, accs, values);
+  else
+    accs_apply(k, accs, values);
+}
+
 // ---- control
 
 ImpBuilder wide_block(const Code *k) {

@@ -64,6 +64,10 @@ const ImpExp *const *wide_neutral(const Wide *w);
 // acc = values, to which further ones can be applied; to be used once in a block.
 Accs wide_accs(const WideKernel *s, Code *k, const ImpExp *const *values);
 
+// acc = op acc values, which wide_element gave.
+void wide_add_element(const WideKernel *s, Code *k, Accs accs,
+                      const ImpExp *const *values);
+
 // An empty block, to be put under a condition; that of the group's first item.
 ImpBuilder wide_block(const Code *k);
 void wide_by_first(const WideKernel *s, Code *k, const ImpBuilder *block);

@@ -86,7 +86,7 @@ static void sum_rows(WideKernel *s, const ColumnTiles *of, const ImpExp *lane,
   const ImpExp *row = imp_add(imp_add(s->start, lane), imp_mul(round, of->lanes));
   const ImpExp **values = new_array(const ImpExp *, s->w->reds + 1);
   wide_element(s, &inner, row, values);
-  accs_apply(&inner, accs, values);
+  wide_add_element(s, &inner, accs, values);
   wide_close_loop(&mine, &b, i, rounds);
   imp_if(s->k->b, active, there.block);
   wide_store(s, s->k->b, s->parts, s->item, accs_values(accs));
@@ -165,7 +165,7 @@ static void stage_column(ColumnScan *l, Code *k) {
   wide_store(s, &absent, s->staged, at, wide_neutral(s->w));
   imp_add_stm(&b, (ImpStm){ .kind = IMP_IF,
                             .u.cond = { has_row(l, row), present.block, absent.block } });
-  accs_apply(&inner, accs, wide_loads(s, s->staged, at));
+  accs_join(&inner, accs, wide_loads(s, s->staged, at));
   wide_close_loop(k, &b, i, imp_i64(s->each));
   wide_store(s, k->b, s->parts, s->item, accs_values(accs));
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_BARRIER });
@@ -193,11 +193,11 @@ static void write_column(ColumnScan *l, Code *k, const ImpExp *sums) {
   const Var *i;
   Accs accs = wide_accs(s, k, wide_loads(s, l->carry, l->column));
   Code others = code_inner(k, &before);
-  accs_apply(&others, accs, wide_loads(s, s->parts, imp_sub(sums, l->of.columns)));
+  accs_join(&others, accs, wide_loads(s, s->parts, imp_sub(sums, l->of.columns)));
   imp_if(k->b, imp_less(imp_i64(0), l->lane), before.block);
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
   const ImpExp *row = imp_let(&b, "row", imp_add(l->first, round));
-  accs_apply(&inner, accs, wide_loads(s, s->staged, kept_at(s, round)));
+  accs_join(&inner, accs, wide_loads(s, s->staged, kept_at(s, round)));
   Code there = code_inner(&inner, &present);
   store_row(l, &there, imp_add(s->start, row), accs_values(accs));
   imp_if(&b, has_row(l, row), present.block);

@@ -270,7 +270,7 @@ static const ImpExp *const *sum_copies(LocalHist *s, Code *k, const Bins *bins,
   const ImpExp *place = imp_let(&b, "place", imp_add(imp_mul(bin, s->copies), copy));
   for (int v = 0; v < op->count; v++)
     values[v] = imp_load(bins->dests[v]->mem, place);
-  accs_apply(&inner, accs, values);
+  accs_join(&inner, accs, values);
   wide_close_loop(k, &b, i, s->copies);
   return accs_values(accs);
 }
@@ -348,7 +348,7 @@ static void sum_chunks(LocalHist *s, WideKernel *k, const BinTile *t, int first)
   for (int v = 0; v < k->w->reds; v++)
     values[v] =
         imp_load(s->partials[first + v]->mem, arr_index(s->partials[first + v], place));
-  accs_apply(&inner, accs, values);
+  accs_join(&inner, accs, values);
   const ImpExp *rest = imp_max(imp_i64(0), imp_sub(s->w.chunks, t->slice));
   wide_close_loop(&code, &b, i, imp_ceil_div(rest, t->slices));
   wide_store(k, &own, k->parts, k->item, accs_values(accs));
@@ -380,8 +380,8 @@ static void combine_bin_chunks(LocalHist *s, int op, int first) {
   parts_tree(&parts, k.k, (PartRun){ t.slice, t.slices, steps, t.active });
   ImpBuilder last;
   Code code = code_inner(k.k, &last);
-  hist_apply(&code, hist, dests_of_segment(s->h) + first, t.bin,
-             wide_loads(&k, k.parts, k.item), new_array(const Arr *, w.reds + 1));
+  hist_join(&code, hist, dests_of_segment(s->h) + first, t.bin,
+            wide_loads(&k, k.parts, k.item));
   const ImpExp *leads = imp_op2(OP_EQ, t.slice, imp_i64(0));
   imp_if(k.k->b, imp_and(t.active, leads), last.block);
   wide_end(&k, "seghist_combine", imp_mul(w.segments, tiles));

@@ -122,7 +122,7 @@ static void carry_seen(LookBack *l, Code *k) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   Accs accs = wide_accs(&l->s, &inner, wide_loads(&l->s, l->seen, imp_i64(0)));
-  accs_apply(&inner, accs, wide_loads(&l->s, l->carry, imp_i64(0)));
+  accs_join(&inner, accs, wide_loads(&l->s, l->carry, imp_i64(0)));
   wide_store(&l->s, &b, l->carry, imp_i64(0), accs_values(accs));
   forget_nearest(l, &b);
   wide_by_first(&l->s, k, &b);
@@ -165,7 +165,7 @@ static void signal_all(LookBack *l, const ImpExp *const *sum) {
   ImpBuilder b, first = wide_block(l->s.k);
   Code inner = code_inner(l->s.k, &b);
   Accs accs = wide_accs(&l->s, &inner, wide_loads(&l->s, l->carry, imp_i64(0)));
-  accs_apply(&inner, accs, sum);
+  accs_join(&inner, accs, sum);
   signal_sum(l, &b, l->sums, accs_values(accs), HAS_SUM);
   imp_if(&first, imp_less(imp_i64(0), l->s.chunk), b.block);
   wide_by_first(&l->s, l->s.k, &first);

@@ -21,7 +21,7 @@ static void stride_over_chunk(WideKernel *s) {
   const ImpExp *at = imp_add(imp_add(s->start, s->item), imp_mul(round, size));
   const ImpExp **values = new_array(const ImpExp *, s->w->reds + 1);
   wide_element(s, &inner, at, values);
-  accs_apply(&inner, accs, values);
+  wide_add_element(s, &inner, accs, values);
   wide_close_loop(s->k, &b, i, rounds);
   wide_store(s, s->k->b, s->parts, s->item, accs_values(accs));
   wide_barrier(s);
@@ -36,7 +36,7 @@ void wide_sum_piece(WideKernel *s, Code *k) {
   Accs accs = wide_accs(s, k, wide_neutral(s->w));
   const ImpExp *at =
       imp_add(imp_mul(s->item, imp_i64(s->each)), wide_open_loop(k, &inner, &b, &i));
-  accs_apply(&inner, accs, wide_loads(s, s->staged, at));
+  accs_join(&inner, accs, wide_loads(s, s->staged, at));
   wide_close_loop(k, &b, i, imp_i64(s->each));
   wide_store(s, k->b, s->parts, s->item, accs_values(accs));
 }
@@ -46,7 +46,7 @@ static void add_to_total(WideKernel *s, Code *k, const Mem *const *total) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
   Accs accs = wide_accs(s, &inner, wide_loads(s, total, imp_i64(0)));
-  accs_apply(&inner, accs, wide_loads(s, s->parts, imp_i64(0)));
+  accs_join(&inner, accs, wide_loads(s, s->parts, imp_i64(0)));
   wide_store(s, &b, total, imp_i64(0), accs_values(accs));
   wide_by_first(s, k, &b);
 }

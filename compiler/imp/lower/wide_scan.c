@@ -98,11 +98,11 @@ void wide_scan_piece(WideKernel *s, Code *k, const Mem *const *carry,
   const Var *i;
   Accs accs = wide_accs(s, k, wide_loads(s, carry, imp_i64(0)));
   Code then_code = code_inner(k, &before);
-  accs_apply(&then_code, accs, wide_loads(s, s->parts, imp_sub(sums, imp_i64(1))));
+  accs_join(&then_code, accs, wide_loads(s, s->parts, imp_sub(sums, imp_i64(1))));
   imp_if(k->b, imp_less(imp_i64(0), s->item), before.block);
   const ImpExp *at =
       imp_add(imp_mul(s->item, imp_i64(s->each)), wide_open_loop(k, &inner, &b, &i));
-  accs_apply(&inner, accs, wide_loads(s, s->staged, at));
+  accs_join(&inner, accs, wide_loads(s, s->staged, at));
   wide_store(s, &b, s->staged, at, accs_values(accs));
   wide_close_loop(k, &b, i, imp_i64(s->each));
 }

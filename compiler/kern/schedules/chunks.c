@@ -455,6 +455,36 @@ static const Kern *fill_copies(Cut *x) {
   return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "copies");
 }
 
+static void see_check(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CHECK) *(bool *)v->state = true;
+}
+
+// The operator, which is not applied to the neutral element of a bin without elements if it may
+// fail (Note [Nothing to combine] in imp/lower/acc.c).
+static const KernOp *joining(Cut *x, const KernOp *op) {
+  bool checks = false;
+  KernVisitor v = { .stm = see_check, .state = &checks };
+  kern_visit_block(&v, op->block);
+  if (!checks) return op;
+  KernBuilder b = kern_builder(x->c, x->kern->loc), none = b;
+  const Var *const *left = op->params, *const *right = op->params + op->count;
+  const Term *differs = term_bool(false);
+  const Var **made = new_array(const Var *, op->count + 1);
+  for (int k = 0; k < op->count; k++) {
+    const Term *one = term_op2(OP_NE, term_var(right[k]), op->neutral[k]);
+    differs = k ? term_or(differs, one) : one;
+    made[k] = var_new(x->c, name_of(x->c->names, "joined"), left[k]->type, x->kern->loc);
+  }
+  const KernBlock *keeps = kern_block(&none, terms_of(left, op->count), op->count);
+  kern_add(&b, (KernStm){ .kind = KERN_IF,
+                          .binders = made,
+                          .binder_count = op->count,
+                          .u.cond = { differs, op->block, keeps, 0 } });
+  KernOp join = *op;
+  join.block = kern_block(&b, terms_of(made, op->count), op->count);
+  return mem_copy(&join, sizeof join);
+}
+
 // dest[bin] = op dest[bin] (copies[..][bin]), for each bin of one histogram
 static void combine_bins(Cut *x, KernBuilder *b, const Copy *copy, const KernHist *hist,
                          int first, const Var *bin) {
@@ -466,7 +496,7 @@ static void combine_bins(Cut *x, KernBuilder *b, const Copy *copy, const KernHis
   Axis over = { .index = kern_index(x->c, "c", x->kern->loc),
                 .width = x->out->count,
                 .role = AXIS_REDUCE,
-                .ops = &hist->op,
+                .ops = joining(x, &hist->op),
                 .op_count = 1,
                 .inits = inits };
   KernBuilder body = kern_builder(x->c, x->kern->loc);
