@@ -77,6 +77,7 @@ def cases():
         yield "crossed", matrix(n, n, "i32", r) + " [" + ", ".join(matrix(m, n, "i32", r) for _ in range(n)) + "]"
         yield "products", matrix(n, m, "i32", r) + " " + matrix(m, 4, "i32", r)
     for n in (1, 2, 3, 8, 40):
+        yield "steps", matrix(n, 1 + n % 4, "i32", r)
         yield "torus", matrix(n, 1 + n % 4, "i32", r) + " 3i64"
         yield "ends", ints(n) + " 3i64"
         yield "written", ints(n, "i32") + " 3i64"
@@ -128,7 +129,7 @@ MOVES = {
     "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
     "deviations": (19, 0, 0), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (11, 0, 0),
     "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
-    "stencil": (1, 1, 0), "sums": (2, 0, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (9, 0, 0), "written": (1, 0, 0),
+    "stencil": (1, 1, 0), "steps": (4, 0, 5), "sums": (2, 0, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (9, 0, 0), "written": (1, 0, 0),
 }
 
 

@@ -3,10 +3,12 @@
 //                                    xs[(i + 1) % n, ..]  =>  xs''[(j + base) % extent, ..]
 //                                    xs[max 0 (i-1), ..]  =>  xs''[max 0 (i-1) + base', ..]
 //                                            zs[i + k, ..]  =>  zs'[j + base'', ..]
+//                                        zs[2 * i + 1, ..]  =>  zs''[2 * i + 1 - first, ..]
 //
 // where i = start + j, xs' is the block of xs, and xs'' the block with rows of the neighbours
 // before and after it; zs has another number of rows than the space has points (tails, slices), k
-// is known on the host, and zs' are the rows of zs that the points read.
+// is known on the host, and zs' are the rows of zs that the points read, zs'' all between the first
+// and the last of these.
 #include "core/bounds.h"
 #include "flat/workers/workers.h"
 
@@ -20,7 +22,19 @@ typedef struct RowReads {
   Atom extent;          // rows with the border
 } RowReads;
 
-enum { MOST_DISTANCES = 4 };
+enum { MOST_DISTANCES = 4, MOST_STRIDE = 64 };
+
+// The index stride * i + offset.
+typedef struct StridedIndex {
+  int64_t stride, offset;
+} StridedIndex;
+
+// How rows of an array of another size are read in steps: zs[stride * i + low .. high].
+typedef struct StridedReads {
+  int64_t stride, low, high;  // stride 0: not read so
+  bool made;
+  Atom rows, first;  // zs'', of which row 0 is zs[first]
+} StridedReads;
 
 // How rows of an array of another size are read: zs[i + k].
 typedef struct FarReads {
@@ -28,6 +42,7 @@ typedef struct FarReads {
   AtomVec distances;  // k
   AtomVec blocks;     // zs', as many when they are made
   AtomVec bases;
+  StridedReads strided;
   bool others;  // in other ways, or at too many distances
 } FarReads;
 
@@ -50,6 +65,7 @@ typedef struct PointReads {
   Positions positions;
   Map *far;        // Var on the host, of another size -> FarReads
   Map *distances;  // Var -> Atom: k, of i + k
+  Map *strides;    // Var -> StridedIndex
   Map *singles;    // Var on the host, distributed -> SingleReads
   bool *whole_inputs;
 } PointReads;
@@ -64,6 +80,49 @@ static void note_distance(PointReads *r, const Stm *stm) {
     if (is_host && atom_equal(args[i], atom_var(r->from)))
       map_put(r->distances, stm->binders[0], &args[!i]);
   }
+}
+
+// Constants that are added up stay small.
+static bool is_step(Atom a) {
+  return a.kind == ATOM_CONST && a.u.constant.type == PRIM_I64 &&
+         a.u.constant.u.i >= -MOST_STRIDE && a.u.constant.u.i <= MOST_STRIDE;
+}
+
+// i * c
+static bool times_index(const PointReads *r, const Atom *args, StridedIndex *found) {
+  for (int i = 0; i < 2; i++)
+    if (atom_equal(args[i], atom_var(r->from)) && is_step(args[!i])) {
+      *found = (StridedIndex){ args[!i].u.constant.u.i, 0 };
+      return found->stride > 1;
+    }
+  return false;
+}
+
+// i * c + k
+static bool plus_offset(const PointReads *r, const Atom *args, int sign,
+                        StridedIndex *found) {
+  for (int i = 0; i < (sign > 0 ? 2 : 1); i++) {
+    const StridedIndex *of =
+        args[i].kind == ATOM_VAR ? map_get(r->strides, args[i].u.var) : NULL;
+    if (!of || !is_step(args[!i])) continue;
+    int64_t offset = of->offset + sign * args[!i].u.constant.u.i;
+    *found = (StridedIndex){ of->stride, offset };
+    return offset >= -MOST_STRIDE && offset <= MOST_STRIDE;
+  }
+  return false;
+}
+
+static void note_stride(const PointReads *r, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  if (exp->kind != EXP_OP || exp->u.op.type != PRIM_I64 || !r->strides) return;
+  const Atom *args = exp->u.op.args;
+  PrimOp op = exp->u.op.op;
+  StridedIndex found = { 0, 0 };
+  bool is_one = op == OP_MUL   ? times_index(r, args, &found)
+                : op == OP_ADD ? plus_offset(r, args, 1, &found)
+                : op == OP_SUB ? plus_offset(r, args, -1, &found)
+                               : false;
+  if (is_one) map_put(r->strides, stm->binders[0], mem_copy(&found, sizeof found));
 }
 
 // ---- which rows are read
@@ -117,6 +176,18 @@ static FarReads *far_read(const PointReads *r, const Exp *exp, Atom *distance) {
   return k ? far : NULL;
 }
 
+// The same of one of which it reads a row i * c + k.
+static FarReads *strided_read(const PointReads *r, const Exp *exp, StridedIndex *at) {
+  if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return NULL;
+  const DimIndex *row = &exp->u.index.dims[0];
+  if (row->is_slice || row->start.kind != ATOM_VAR || !r->strides) return NULL;
+  const StridedIndex *found = map_get(r->strides, row->start.u.var);
+  FarReads *far = map_get(r->far, exp->u.index.array.u.var);
+  if (!found || !far) return NULL;
+  *at = *found;
+  return exp->u.index.checked && !spread_has_single_indices(exp) ? NULL : far;
+}
+
 static bool is_on_host(const PointReads *r, Atom a) {
   return a.kind == ATOM_CONST || map_has(r->host_vars, a.u.var);
 }
@@ -142,6 +213,15 @@ static void add_far(FarReads *far, Atom distance) {
     vec_push(&far->distances, distance);
 }
 
+static void add_strided(FarReads *far, StridedIndex at) {
+  StridedReads *reads = &far->strided;
+  if (!reads->stride)
+    *reads = (StridedReads){ .stride = at.stride, .low = at.offset, .high = at.offset };
+  if (at.stride != reads->stride) far->others = true;
+  if (at.offset < reads->low) reads->low = at.offset;
+  if (at.offset > reads->high) reads->high = at.offset;
+}
+
 // False if there are too many.
 static bool add_single(SingleReads *single, Atom row) {
   int place = place_of(&single->at, row);
@@ -163,13 +243,17 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     RowReads *reads = row_read(r, exp, &at);
     Atom distance;
     FarReads *far = reads ? NULL : far_read(r, exp, &distance);
-    SingleReads *single = reads || far ? NULL : single_read(r, exp);
+    StridedIndex step;
+    FarReads *strided = reads || far ? NULL : strided_read(r, exp, &step);
+    SingleReads *single = reads || far || strided ? NULL : single_read(r, exp);
     if (far) add_far(far, distance);
+    if (strided) add_strided(strided, step);
     if (single && !add_single(single, exp->u.index.dims[0].start)) single = NULL;
     spread_enter(&r->positions, exp);
-    if (!reads && !far && !single) core_visit_exp(v, exp);
+    if (!reads && !far && !strided && !single) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
     note_distance(r, &body->stms[i]);
+    note_stride(r, &body->stms[i]);
     spread_note_point(&r->positions, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
@@ -307,6 +391,50 @@ static const Exp *far_row(const PointReads *r, Builder *b, const Exp *exp) {
   return out;
 }
 
+// A number of rows of the array.
+static Atom row_of(Builder *b, Atom row, Atom width) {
+  Atom most = smaller(b, row, width);
+  return core_let(b, "row", exp_op2(OP_MAX, most, atom_i64(0)));
+}
+
+// All rows between the first and the last that the points read.  With one worker the array itself.
+static void make_strided(const PointReads *r, FarReads *far) {
+  const RowSplit *from = far->part->split, *to = r->split;
+  StridedReads *reads = &far->strided;
+  Builder *b = r->host;
+  Atom stride = atom_i64(reads->stride), low = atom_i64(reads->low);
+  Atom several = smaller(b, size_sub(b, from->workers, atom_i64(1)), atom_i64(1));
+  Atom first = row_of(b, size_add(b, size_mul(b, stride, to->start), low), from->width);
+  Atom end = size_mul(b, stride, size_add(b, to->start, to->count));
+  Atom last = size_add(b, end, atom_i64(reads->high + 1 - reads->stride));
+  Atom behind = core_let(b, "end", exp_op2(OP_MAX, row_of(b, last, from->width), first));
+  Atom less = size_sub(b, from->width, size_sub(b, behind, first));
+  Atom count = size_sub(b, from->width, size_mul(b, several, less));
+  const Exp *blocks =
+      exp_gather(from->workers, from->width, from->start, from->count, far->part->block);
+  reads->first = size_mul(b, several, first);
+  reads->rows = core_let(b, "rows", exp_fetch(blocks, reads->first, count));
+  reads->made = true;
+  spread_flow(r->s, reads->rows, far->part->block);
+  *r->whole_inputs = false;
+}
+
+// zs''[i * c + k - first, ..]; NULL if it is no such read.
+static const Exp *strided_row(const PointReads *r, Builder *b, const Exp *exp) {
+  StridedIndex at;
+  FarReads *far = strided_read(r, exp, &at);
+  if (!far || far->others) return NULL;
+  if (!far->strided.made) make_strided(r, far);
+  Exp *out = mem_copy(exp, sizeof *exp);
+  size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
+  dims[0] = dim_fix(size_sub(b, checked_index(b, exp), far->strided.first));
+  out->u.index.array = far->strided.rows;
+  out->u.index.dims = dims;
+  out->u.index.checked = false;
+  return out;
+}
+
 // Is the array gathered anyway?
 static bool is_read_whole(const PointReads *r, const SingleReads *single, Atom array) {
   const FarReads *far = map_get(r->far, array.u.var);
@@ -352,6 +480,7 @@ static const Body *near_body(CoreMapper *m, const Body *body) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
     const Exp *near = far_row(r, &b, stm.exp);
+    if (!near) near = strided_row(r, &b, stm.exp);
     if (!near) near = single_row(r, &b, stm.exp);
     if (!near) near = near_row(r, &b, stm.exp);
     stm.exp = near != stm.exp ? near : core_map_exp(m, stm.exp);
@@ -446,6 +575,7 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .host_vars = host_vars(in.seg),
                    .far = far_arrays(s, in.seg->body, in.split->width),
                    .distances = map_new(NULL),
+                   .strides = map_new(NULL),
                    .singles = distributed_arrays(s, in.seg->body),
                    .whole_inputs = in.whole };
   Atom here = atom_i64(0);
