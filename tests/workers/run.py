@@ -95,6 +95,9 @@ def cases():
         yield "rounds", floats(n, "f32") + " 3i64"
         yield "rounds", floats(n, "f32") + " 0i64"
         yield "stencil", ints(n) + " 3i64"
+    for k in (-7, 2, 30):
+        yield "absent", ints(3) + f" {k}i64"
+    yield "absent", "empty([0]i32) -1i64"
     yield "kept", "empty([0]i64) 0i64"
     yield "fewer", "empty([0]i64) 1i64"
     # Of the last blocks, of the first ones, nothing and some of all blocks is kept; and of nothing.
@@ -126,7 +129,7 @@ def options_for(executable):
 
 # What is moved where: gathers, borders and fetches of each entry point.  Those that are not here have none.
 MOVES = {
-    "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
+    "absent": (0, 0, 1), "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
     "deviations": (19, 0, 0), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (11, 0, 0),
     "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
     "stencil": (1, 1, 0), "steps": (4, 0, 5), "sums": (2, 0, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (9, 0, 0), "written": (1, 0, 0),
