@@ -17,7 +17,8 @@ struct NameTable {
   uint32_t count;
 };
 
-static const uint32_t first_size = 1024;
+// Small, as passes make tables for bodies of a few statements.
+static const uint32_t first_size = 32;
 
 NameTable *name_table_new(void) {
   return new_node(NameTable, .entries = new_array(NameEntry, first_size),

@@ -388,11 +388,32 @@ static bool are_same(const Body *a, const Body *b) {
   return same_code(a, b);
 }
 
+// What one operator of a reduction combines, and what that mentions.
+typedef struct Wanted {
+  const Body *sum;
+  VarVec free;
+} Wanted;
+
+static const Wanted *sums_of(Compiler *c, const SegOp *red) {
+  Wanted *sums = new_array(Wanted, red->op_count + 1);
+  for (int o = 0; o < red->op_count; o++) {
+    sums[o].sum = summed(c, red, o);
+    sums[o].free = core_free_body(sums[o].sum);
+  }
+  return sums;
+}
+
+// A scan that does not mention all of it combines something else.
+static bool mentions_all(const Body *body, int at, const VarVec *vars) {
+  vec_each (const Var *const *, v, vars)
+    if (!mentions_at(body, at, *v).all) return false;
+  return true;
+}
+
 // The position among the scan's results of what it scans as the reduction sums it up; -1.
-static int scanned_as(Compiler *c, const SegOp *scan, const SegOp *red, int op) {
-  const Body *wanted = summed(c, red, op);
+static int scanned_as(Compiler *c, const SegOp *scan, const Wanted *wanted) {
   for (int o = 0, first = 0; o < scan->op_count; first += scan->ops[o++].count)
-    if (are_same(summed(c, scan, o), wanted)) return first;
+    if (are_same(summed(c, scan, o), wanted->sum)) return first;
   return -1;
 }
 
@@ -435,21 +456,30 @@ static const Body *with_totals(Compiler *c, const Body *body, int at, int scan,
   return core_body(&b, body->results, body->result_count);
 }
 
+// Does the scan combine what all operators of the reduction do?  Where, then.
+static bool find_places(Compiler *c, const Body *body, int at, const SegOp *red,
+                        const Wanted *sums, int *places) {
+  const SegOp *scan = body->stms[at].exp->u.seg;
+  for (int o = 0; o < red->op_count; o++)
+    if (!mentions_all(body, at, &sums[o].free)) return false;
+  for (int o = 0; o < red->op_count; o++)
+    if ((places[o] = scanned_as(c, scan, &sums[o])) < 0) return false;
+  return true;
+}
+
 static const Body *totals_at(Compiler *c, const Body *body, int at) {
   const SegOp *red = seg_at(body, at);
   if (!red || red->kind != SEG_RED || red->dim_count != 1 || !is_exact(red) ||
       body->stms[at].binder_count != combined_count(red))
     return NULL;
   int *places = new_array(int, red->op_count + 1);
+  const Wanted *sums = sums_of(c, red);
   for (int i = 0; i < body->stm_count; i++) {
     const SegOp *scan = seg_at(body, i);
-    if (!scans_scalars(scan) || !flat_same_space(scan, red) || reader_of(body, i) <= at ||
-        (i > at && !can_rise(body, i, at)))
-      continue;
-    bool all = true;
-    for (int o = 0; all && o < red->op_count; o++)
-      all = (places[o] = scanned_as(c, scan, red, o)) >= 0;
-    if (all) return with_totals(c, body, at, i, places);
+    if (scans_scalars(scan) && flat_same_space(scan, red) &&
+        find_places(c, body, i, red, sums, places) && reader_of(body, i) > at &&
+        (i < at || can_rise(body, i, at)))
+      return with_totals(c, body, at, i, places);
   }
   return NULL;
 }

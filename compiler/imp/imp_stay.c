@@ -5,6 +5,7 @@
 // threads then sleep and are woken again; a sum that a map is divided by need not come to the host.
 #include "base/map.h"
 #include "imp/imp.h"
+#include <limits.h>
 
 typedef struct Stay {
   Compiler *c;
@@ -15,6 +16,8 @@ typedef struct Stay {
   Map *needed;    // Var: by the host
   Map *launches;  // Kernel -> int: how often it stands there
   Map *replaced;  // Kernel -> Kernel
+  Map *mentions;  // Mem -> MentionVec, in order
+  int stm;        // the number of the statement at hand
   bool changed;
 } Stay;
 
@@ -26,42 +29,81 @@ static bool arr_in(const ImpParam *params, int count, const Mem *mem) {
   return false;
 }
 
-// Statements that mention a block of memory, by kind.
-typedef struct MemMentions {
-  int made, launched, read, released, shared, other;
-} MemMentions;
+typedef enum MentionKind {
+  MADE,
+  LAUNCHED,
+  READ,
+  RELEASED,
+  SHARED,
+  OTHERWISE,
+  MENTION_KINDS
+} MentionKind;
 
-static void count_mentions(const ImpStm *stm, const Mem *mem, MemMentions *out) {
-  if (stm->kind == IMP_DECLARE_MEM) out->made += stm->u.mem.mem == mem;
-  if (stm->kind == IMP_ALLOC) out->made += stm->u.alloc.mem == mem;
-  if (stm->kind == IMP_RELEASE) out->released += stm->u.mem.mem == mem;
-  if (stm->kind == IMP_READ) out->read += stm->u.read.mem == mem;
-  if (stm->kind == IMP_TABLE) out->other += stm->u.table.mem == mem;
-  if (stm->kind == IMP_ONCE) out->other += stm->u.once.mem == mem;
-  if (stm->kind == IMP_GATHER)
-    out->other += stm->u.gather.to == mem || stm->u.gather.from == mem;
-  if (stm->kind == IMP_UNIQUE)
-    out->other += stm->u.share.to == mem || stm->u.share.from == mem;
-  if (stm->kind == IMP_SHARE) {
-    out->made += stm->u.share.to == mem;
-    out->shared += stm->u.share.from == mem;
-  }
-  if (stm->kind == IMP_GUARD)
-    out->other += arr_in(stm->u.guard.results, stm->u.guard.result_count, mem);
-  for (int i = 0; stm->kind == IMP_LAUNCH && i < stm->u.launch.arg_count; i++)
-    out->launched += stm->u.launch.args[i].mem == mem;
-  const ImpBlock *inner[2];
-  int count = imp_blocks(stm, inner);
-  for (int i = 0; i < count; i++)
-    vec_each (const ImpStm **, each, inner[i])
-      count_mentions(*each, mem, out);
+// Statements have numbers, those within one behind its own.
+typedef struct Mention {
+  int stm;
+  MentionKind kind;
+} Mention;
+typedef Vec(Mention) MentionVec;
+
+static void mention(Stay *s, const Mem *mem, MentionKind kind) {
+  MentionVec *all = map_get(s->mentions, mem);
+  if (!all) map_put(s->mentions, mem, all = new (MentionVec));
+  vec_push(all, (Mention){ s->stm, kind });
 }
 
-static MemMentions mentions_of(const ImpBlock *block, int count, const Mem *mem) {
-  MemMentions out = { 0 };
-  for (int i = 0; i < count; i++)
-    count_mentions(block->at[i], mem, &out);
+static void mention_in_stm(Stay *s, const ImpStm *stm) {
+  if (stm->kind == IMP_DECLARE_MEM) mention(s, stm->u.mem.mem, MADE);
+  if (stm->kind == IMP_ALLOC) mention(s, stm->u.alloc.mem, MADE);
+  if (stm->kind == IMP_RELEASE) mention(s, stm->u.mem.mem, RELEASED);
+  if (stm->kind == IMP_READ) mention(s, stm->u.read.mem, READ);
+  if (stm->kind == IMP_TABLE) mention(s, stm->u.table.mem, OTHERWISE);
+  if (stm->kind == IMP_ONCE) mention(s, stm->u.once.mem, OTHERWISE);
+  if (stm->kind == IMP_GATHER) {
+    mention(s, stm->u.gather.to, OTHERWISE);
+    mention(s, stm->u.gather.from, OTHERWISE);
+  }
+  if (stm->kind == IMP_UNIQUE) {
+    mention(s, stm->u.share.to, OTHERWISE);
+    mention(s, stm->u.share.from, OTHERWISE);
+  }
+  if (stm->kind == IMP_SHARE) {
+    mention(s, stm->u.share.to, MADE);
+    mention(s, stm->u.share.from, SHARED);
+  }
+  for (int i = 0; stm->kind == IMP_GUARD && i < stm->u.guard.result_count; i++)
+    if (stm->u.guard.results[i].is_array)
+      mention(s, stm->u.guard.results[i].arr.mem, OTHERWISE);
+  for (int i = 0; stm->kind == IMP_LAUNCH && i < stm->u.launch.arg_count; i++)
+    if (stm->u.launch.args[i].is_mem) mention(s, stm->u.launch.args[i].mem, LAUNCHED);
+}
+
+static void find_mentions(Stay *s, const ImpBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    mention_in_stm(s, block->at[i]);
+    s->stm++;
+    const ImpBlock *inner[2];
+    int count = imp_blocks(block->at[i], inner);
+    for (int k = 0; k < count; k++)
+      find_mentions(s, inner[k]);
+  }
+}
+
+// How often statements mention a block of memory, by kind.
+typedef struct MemMentions {
+  int of[MENTION_KINDS];
+} MemMentions;
+
+static MemMentions mentions_between(const Stay *s, const Mem *mem, int first, int end) {
+  MemMentions out = { { 0 } };
+  const MentionVec *all = map_get(s->mentions, mem);
+  for (int i = 0; all && i < all->count; i++)
+    out.of[all->at[i].kind] += first <= all->at[i].stm && all->at[i].stm < end;
   return out;
+}
+
+static MemMentions mentions_of(const Stay *s, const Mem *mem) {
+  return mentions_between(s, mem, 0, INT_MAX);
 }
 
 static bool is_outside(const Stay *s, const Mem *mem) {
@@ -75,6 +117,8 @@ typedef struct Quiet {
   const Stay *s;
   const ImpBlock *block;
   int position;
+  int first,
+      stm;  // the numbers of the block's first statement, and of that at the position
 } Quiet;
 
 static bool is_quiet(const Quiet *q, const Mem *mem, int depth);
@@ -97,26 +141,24 @@ static bool names_are_quiet(const Quiet *q, const ImpBlock *block, int count,
 // From the position on, is nothing done to the memory but reads and releases, under this name and
 // those that it is given?
 static bool is_quiet(const Quiet *q, const Mem *mem, int depth) {
-  const ImpBlock *body = &q->s->entry->body;
-  MemMentions all = mentions_of(body, body->count, mem),
-              before = mentions_of(q->block, q->position, mem);
-  return depth < MANY_NAMES && !is_outside(q->s, mem) && all.other == 0 &&
-         all.launched == before.launched && all.shared == before.shared &&
-         names_are_quiet(q, q->block, q->position, mem, depth);
+  MemMentions all = mentions_of(q->s, mem),
+              before = mentions_between(q->s, mem, q->first, q->stm);
+  return depth < MANY_NAMES && !is_outside(q->s, mem) && all.of[OTHERWISE] == 0 &&
+         all.of[LAUNCHED] == before.of[LAUNCHED] && all.of[SHARED] == before.of[SHARED] &&
+         (!all.of[SHARED] || names_are_quiet(q, q->block, q->position, mem, depth));
 }
 
 // Is the memory made and written by what stands before the read in its block, and only released
 // after it?
-static bool is_settled(const Stay *s, const ImpBlock *block, int position) {
-  const Mem *mem = block->at[position]->u.read.mem;
-  const ImpBlock *body = &s->entry->body;
-  MemMentions all = mentions_of(body, body->count, mem),
-              before = mentions_of(block, position, mem);
+static bool is_settled(const Quiet *q) {
+  const Mem *mem = q->block->at[q->position]->u.read.mem;
+  MemMentions all = mentions_of(q->s, mem),
+              before = mentions_between(q->s, mem, q->first, q->stm);
   int released = 0;
-  for (int i = 0; i < block->count; i++)
-    released += block->at[i]->kind == IMP_RELEASE && block->at[i]->u.mem.mem == mem;
-  return all.made == 2 && before.made == 2 && before.released == 0 && all.read == 1 &&
-         all.released == released && is_quiet(&(Quiet){ s, block, position }, mem, 0);
+  for (int i = 0; i < q->block->count; i++)
+    released += q->block->at[i]->kind == IMP_RELEASE && q->block->at[i]->u.mem.mem == mem;
+  return all.of[MADE] == 2 && before.of[MADE] == 2 && before.of[RELEASED] == 0 &&
+         all.of[READ] == 1 && all.of[RELEASED] == released && is_quiet(q, mem, 0);
 }
 
 // Is the variable declared in this block, so that nothing outside of it has the value?
@@ -217,16 +259,17 @@ static void find_needed(Stay *s) {
 
 // ---- what is there
 
-static void settle_read(Stay *s, const ImpBlock *block, int position) {
+static void settle_read(Stay *s, const ImpBlock *block, int position, int first) {
   const ImpStm *stm = block->at[position];
   const Var *var = stm->u.read.var;
   bool settled = stm->u.read.index->kind == IMP_CONST && !map_has(s->reads, var) &&
-                 is_declared(block, position, var) && is_settled(s, block, position);
+                 is_declared(block, position, var) &&
+                 is_settled(&(Quiet){ s, block, position, first, s->stm });
   map_put(settled ? s->reads : s->assigned, var, stm);
   if (!settled) need(s, imp_var(var));
 }
 
-static void see_stm(Stay *s, const ImpBlock *block, int position) {
+static void see_stm(Stay *s, const ImpBlock *block, int position, int first) {
   const ImpStm *stm = block->at[position];
   if (stm->kind == IMP_ASSIGN) map_put(s->assigned, stm->u.assign.var, s);
   for (int i = 0; stm->kind == IMP_CALL && i < stm->u.call.var_count; i++)
@@ -235,12 +278,14 @@ static void see_stm(Stay *s, const ImpBlock *block, int position) {
     map_put(s->assigned, stm->u.split.vars[i], s);
   if (stm->kind == IMP_DECLARE && stm->u.declare.value)
     map_put(s->defs, stm->u.declare.var, stm);
-  if (stm->kind == IMP_READ) settle_read(s, block, position);
+  if (stm->kind == IMP_READ) settle_read(s, block, position, first);
 }
 
 static void see_code(Stay *s, const ImpBlock *block) {
+  int first = s->stm;
   for (int i = 0; i < block->count; i++) {
-    see_stm(s, block, i);
+    see_stm(s, block, i, first);
+    s->stm++;
     const ImpBlock *inner[2];
     int count = imp_blocks(block->at[i], inner);
     for (int k = 0; k < count; k++)
@@ -415,7 +460,10 @@ static const ImpEntry *with_scalars_staying(Compiler *c, const ImpEntry *entry,
              .reads = map_new(NULL),
              .needed = map_new(NULL),
              .launches = launches,
-             .replaced = replaced };
+             .replaced = replaced,
+             .mentions = map_new(NULL) };
+  find_mentions(&s, &entry->body);
+  s.stm = 0;
   see_code(&s, &entry->body);
   find_needed(&s);
   if (!some_stay(&s, &entry->body)) return entry;
