@@ -389,16 +389,17 @@ static bool are_same(const Body *a, const Body *b) {
 }
 
 // What one operator of a reduction combines, and what that mentions.
-typedef struct Wanted {
+typedef struct OpSum {
   const Body *sum;
   VarVec free;
-} Wanted;
+} OpSum;
+typedef Vec(OpSum) OpSumVec;
 
-static const Wanted *sums_of(Compiler *c, const SegOp *red) {
-  Wanted *sums = new_array(Wanted, red->op_count + 1);
+static OpSumVec sums_of(Compiler *c, const SegOp *red) {
+  OpSumVec sums = { 0 };
   for (int o = 0; o < red->op_count; o++) {
-    sums[o].sum = summed(c, red, o);
-    sums[o].free = core_free_body(sums[o].sum);
+    const Body *sum = summed(c, red, o);
+    vec_push(&sums, (OpSum){ sum, core_free_body(sum) });
   }
   return sums;
 }
@@ -411,7 +412,7 @@ static bool mentions_all(const Body *body, int at, const VarVec *vars) {
 }
 
 // The position among the scan's results of what it scans as the reduction sums it up; -1.
-static int scanned_as(Compiler *c, const SegOp *scan, const Wanted *wanted) {
+static int scanned_as(Compiler *c, const SegOp *scan, const OpSum *wanted) {
   for (int o = 0, first = 0; o < scan->op_count; first += scan->ops[o++].count)
     if (are_same(summed(c, scan, o), wanted->sum)) return first;
   return -1;
@@ -456,14 +457,14 @@ static const Body *with_totals(Compiler *c, const Body *body, int at, int scan,
   return core_body(&b, body->results, body->result_count);
 }
 
-// Does the scan combine what all operators of the reduction do?  Where, then.
-static bool find_places(Compiler *c, const Body *body, int at, const SegOp *red,
-                        const Wanted *sums, int *places) {
+// Does the scan combine all of this?  Where, then, for each.
+static bool find_places(Compiler *c, const Body *body, int at, const OpSumVec *sums,
+                        int *places) {
   const SegOp *scan = body->stms[at].exp->u.seg;
-  for (int o = 0; o < red->op_count; o++)
-    if (!mentions_all(body, at, &sums[o].free)) return false;
-  for (int o = 0; o < red->op_count; o++)
-    if ((places[o] = scanned_as(c, scan, &sums[o])) < 0) return false;
+  for (int o = 0; o < sums->count; o++)
+    if (!mentions_all(body, at, &sums->at[o].free)) return false;
+  for (int o = 0; o < sums->count; o++)
+    if ((places[o] = scanned_as(c, scan, &sums->at[o])) < 0) return false;
   return true;
 }
 
@@ -473,11 +474,11 @@ static const Body *totals_at(Compiler *c, const Body *body, int at) {
       body->stms[at].binder_count != combined_count(red))
     return NULL;
   int *places = new_array(int, red->op_count + 1);
-  const Wanted *sums = sums_of(c, red);
+  const OpSumVec sums = sums_of(c, red);
   for (int i = 0; i < body->stm_count; i++) {
     const SegOp *scan = seg_at(body, i);
     if (scans_scalars(scan) && flat_same_space(scan, red) &&
-        find_places(c, body, i, red, sums, places) && reader_of(body, i) > at &&
+        find_places(c, body, i, &sums, places) && reader_of(body, i) > at &&
         (i < at || can_rise(body, i, at)))
       return with_totals(c, body, at, i, places);
   }
