@@ -293,7 +293,7 @@ struct Guard {
   Loc loc;               // the SOAC that was versioned
   const SizeExp *par;
   const SizeExp *local_bytes;  // local memory that the first branch needs, or NULL: none
-  const SizeExp *step;  // GUARD_INTRA: operations of its largest step, at all points; NULL: not known
+  const SizeExp *step;  // GUARD_INTRA: operations of its largest step; NULL: not known
 };
 
 // A function without parallelism, called from several places.
