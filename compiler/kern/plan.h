@@ -62,10 +62,22 @@ struct KernPlan {
   int recipe_count;
 };
 
+// A histogram that is no AXIS_HIST (its values are arrays, say) in chunks of its points: `fill`
+// makes a copy of the destinations for each chunk, from neutral elements, and `combine` adds the
+// copies to the destinations.  Both mention `count` and `size`, which the host decides.
+typedef struct HistChunks {
+  const Var *count, *size;          // chunks of a segment, points of a chunk
+  const Term *rows, *width, *bins;  // segments, points of one, bins of one
+  const Tensor *const *temps;       // the copies: [segments..][count][bins]row
+  int temp_count;
+  const Kern *fill, *combine;
+} HistChunks;
+
 typedef struct KernSeg {
   const Tensor **outs;  // one per binder of the statement; scalars: of rank 0
   const Kern *kern;     // as it comes from Flat
   SegKind kind;
+  const HistChunks *hist;  // NULL: the kernel may be cut by itself
   KernShare share;  // set by who knows what stands behind the seg-op
   Name name;  // what recipes call it: ENTRY.KIND, with a number if there are several
 } KernSeg;

@@ -539,5 +539,14 @@ END
   expect "the host makes checks of sums with factors of at most 1024, not $factor" $count '^  stage m$' out
 done
 
+cat > rows_into_bins.fl << 'END'
+entry sums [n] [k] [d] (dest: *[k][d]f32) (is: [n]i64) (xs: [n][d]f32) : *[k][d]f32 =
+  reduce_by_index dest (map2 (+)) (replicate d 0) is xs
+entry looked_up [n] [k] [d] (dest: *[k][d]i64) (is: [n]i64) (xs: [n][d]i64) : *[k][d]i64 =
+  reduce_by_index dest (\a b -> map2 (\x y -> i64.max x a[y]) a b) (replicate d (-1)) is xs
+END
+"$flc" dump --recipes rows_into_bins.fl > out
+expect 'histograms of arrays are in chunks, unless their operator may fail' 1 '^kernel .*seghist_copies' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -151,7 +151,16 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
                 .outside = host.scalars,
                 .rounds = host.rounds };
   out.kern = kern_name_axes(c, &kern);
+  out.hist = from_hist_chunks(&f, seg, views, out.kern);
   return out;
+}
+
+const Kern *from_part(Compiler *c, const Kern *plain, const KernBlock *block,
+                      const char *suffix) {
+  Kern kern = *plain;
+  kern.name = name_of(c->names, text_format("%s_%s", plain->name, suffix));
+  kern.body = put_on_grid(block);
+  return kern_name_axes(c, &kern);
 }
 
 // ---- calls

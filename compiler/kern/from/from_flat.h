@@ -41,6 +41,9 @@ void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
 // made: the results of its function.
 void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const *dests,
                      const Term *const *scalars, const View *const *made);
+// dest[bin] = op dest[bin] values, for one histogram whose bin is inside.
+void from_hist_add(From *f, const HistOp *hist, const View *const *dests, const Term *bin,
+                   const Term *const *scalars, const View *const *made);
 
 // ---- seg-ops (from/seg.c)
 // A seg-op whose results go to `outs`, one per binder (destinations of scatters and histograms:
@@ -105,6 +108,22 @@ void from_open(FromLoop *loop, From *f, AxisRole role, const char *index,
 const Term *from_index(const FromLoop *loop);
 void from_close(FromLoop *loop, From *f, const Term *const *results, int result_count,
                 const Var *const *binders, int binder_count);
+
+// ---- parts of seg-ops (from/seg.c)
+
+// The indices of the first dimensions, as they stand in Flat.
+const Term *const *from_seg_indices(const SegOp *seg, int count);
+// Opens the axis of a dimension; the index is the seg-op's own.
+void from_open_dim(FromLoop *loop, From *f, AxisRole role, const SegDim *dim);
+// Are the histograms those of an AXIS_HIST: of scalars, with bins as the last dimension of the
+// destinations, which are `outs`?
+bool from_is_plain_hist(const SegOp *seg, const View *const *outs);
+// Histograms in chunks (from/hist_chunks.c); NULL if the kernel, `plain`, may be cut by itself.
+const HistChunks *from_hist_chunks(const From *f, const SegOp *seg,
+                                   const View *const *outs, const Kern *plain);
+// Another kernel of the seg-op: the block on a grid.
+const Kern *from_part(Compiler *c, const Kern *plain, const KernBlock *block,
+                      const char *suffix);
 
 // May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool from_may_overwrite(From *f, Atom array, const Body *body, int position);

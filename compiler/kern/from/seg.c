@@ -25,7 +25,7 @@ typedef struct SegCode {
   int reds;
 } SegCode;
 
-static const Term *const *seg_indices(const SegOp *seg, int count) {
+const Term *const *from_seg_indices(const SegOp *seg, int count) {
   const Term **indices = from_scalars(count);
   for (int i = 0; i < count; i++)
     indices[i] = term_var(seg->dims[i].index);
@@ -37,7 +37,7 @@ static void point_of(From *f, const SegCode *s, const Body *body, int from, int 
                      const Term **scalars, const View **made) {
   const SegOp *seg = s->seg;
   int count = body->result_count;
-  const Term *const *indices = seg_indices(seg, seg->dim_count);
+  const Term *const *indices = from_seg_indices(seg, seg->dim_count);
   View *to = new_array(View, count + 1);
   for (int i = from; i < count; i++) {
     to[i] = view_peel(s->outs[out + i - from], indices, seg->dim_count);
@@ -53,8 +53,7 @@ static void point(From *f, const SegCode *s, int from, const Term **scalars,
   point_of(f, s, s->seg->body, from, from, scalars, made);
 }
 
-// Opens the axis of a dimension; the index is the seg-op's own.
-static void open_dim(FromLoop *loop, From *f, AxisRole role, const SegDim *dim) {
+void from_open_dim(FromLoop *loop, From *f, AxisRole role, const SegDim *dim) {
   from_open(loop, f, role, dim->index->name, term_atom(dim->width));
   loop->axis.index = dim->index;
 }
@@ -98,7 +97,7 @@ static const Var **value_vars(From *f, const SegOp *seg, int reds, const char *n
 }
 
 static void store_at(From *f, const SegCode *s, const Var *const *vars, int depth) {
-  const Term *const *indices = seg_indices(s->seg, depth);
+  const Term *const *indices = from_seg_indices(s->seg, depth);
   for (int i = 0; i < s->reds; i++) {
     if (!s->outs[i]) {
       s->totals[i] = term_var(vars[i]);
@@ -147,7 +146,8 @@ static void reduce_row(From *f, const SegCode *s) {
   const Term **scalars = from_scalars(count);
   FromLoop loop;
   bool scans = seg->kind == SEG_SCAN;
-  open_dim(&loop, f, scans ? AXIS_SCAN : AXIS_REDUCE, &seg->dims[seg->dim_count - 1]);
+  from_open_dim(&loop, f, scans ? AXIS_SCAN : AXIS_REDUCE,
+                &seg->dims[seg->dim_count - 1]);
   point(&loop.inner, s, seg->after ? count : s->reds, scalars, from_places(count));
   KernOp *ops = new_array(KernOp, seg->op_count + 1);
   for (int i = 0; i < seg->op_count; i++)
@@ -167,7 +167,7 @@ static void reduce_row(From *f, const SegCode *s) {
 
 // The destinations of one histogram at the segment.
 static KernHist hist_at(From *f, const SegCode *s, const HistOp *hist, int first) {
-  const Term *const *outer = seg_indices(s->seg, s->seg->dim_count - 1);
+  const Term *const *outer = from_seg_indices(s->seg, s->seg->dim_count - 1);
   Access *dests = new_array(Access, hist->op.count + 1);
   for (int i = 0; i < hist->op.count; i++) {
     View at = view_peel(s->outs[first + i], outer, s->seg->dim_count - 1);
@@ -186,22 +186,21 @@ static void hist_row_of_arrays(From *f, const SegCode *s) {
   View *rows = new_array(View, dests + 1);
   const View **at = from_places(dests);
   for (int d = 0; d < dests; d++) {
-    rows[d] = view_peel(s->outs[d], seg_indices(seg, outer), outer);
+    rows[d] = view_peel(s->outs[d], from_seg_indices(seg, outer), outer);
     at[d] = &rows[d];
   }
   FromLoop loop;
-  open_dim(&loop, f, AXIS_LOOP, &seg->dims[outer]);
+  from_open_dim(&loop, f, AXIS_LOOP, &seg->dims[outer]);
   from_body(&loop.inner, seg->body, scalars, made);
   from_hist_round(&loop.inner, seg->hists, seg->hist_count, at, scalars, made);
   from_close(&loop, f, NULL, 0, NULL, 0);
 }
 
-// Histograms of scalars whose destinations have their bins as the last dimension of the tensor.
-static bool is_plain_hist(const SegCode *s) {
-  for (int h = 0, next = 0; h < s->seg->hist_count; h++) {
-    if (!from_scalar_ops(&s->seg->hists[h].op, 1)) return false;
-    for (int i = 0; i < s->seg->hists[h].op.count; i++, next++) {
-      const View *out = s->outs[next];
+bool from_is_plain_hist(const SegOp *seg, const View *const *outs) {
+  for (int h = 0, next = 0; h < seg->hist_count; h++) {
+    if (!from_scalar_ops(&seg->hists[h].op, 1)) return false;
+    for (int i = 0; i < seg->hists[h].op.count; i++, next++) {
+      const View *out = outs[next];
       int last = out->tensor->rank - 1;
       bool plain = out->dim[out->rank - 1] == last && term_is_i64(out->start[last], 0) &&
                    term_is_i64(out->stride[out->rank - 1], 1);
@@ -213,7 +212,7 @@ static bool is_plain_hist(const SegCode *s) {
 
 static void hist_row(From *f, const SegCode *s) {
   const SegOp *seg = s->seg;
-  if (!is_plain_hist(s)) {
+  if (!from_is_plain_hist(seg, s->outs)) {
     hist_row_of_arrays(f, s);
     return;
   }
@@ -223,7 +222,7 @@ static void hist_row(From *f, const SegCode *s) {
   for (int h = 0, first = 0; h < seg->hist_count; first += seg->hists[h++].op.count)
     hists[h] = hist_at(f, s, &seg->hists[h], first);
   FromLoop loop;
-  open_dim(&loop, f, AXIS_HIST, &seg->dims[seg->dim_count - 1]);
+  from_open_dim(&loop, f, AXIS_HIST, &seg->dims[seg->dim_count - 1]);
   from_body(&loop.inner, seg->body, scalars, from_places(count));
   loop.axis.hists = hists;
   loop.axis.hist_count = seg->hist_count;
@@ -248,7 +247,7 @@ static void nest(From *f, const SegCode *s, int depth, int maps) {
     return;
   }
   FromLoop loop;
-  open_dim(&loop, f, AXIS_MAP, &s->seg->dims[depth]);
+  from_open_dim(&loop, f, AXIS_MAP, &s->seg->dims[depth]);
   nest(&loop.inner, s, depth + 1, maps);
   from_close(&loop, f, NULL, 0, NULL, 0);
 }

@@ -276,10 +276,8 @@ void from_scatter(From *f, const Stm *stm, const Body *body, int position) {
   from_close(&loop, f, NULL, 0, NULL, 0);
 }
 
-// dest[bin] = op dest[bin] values
-static void apply_hist(From *f, const HistOp *hist, const View *const *dests,
-                       const Term *bin, const Term *const *scalars,
-                       const View *const *arrays) {
+void from_hist_add(From *f, const HistOp *hist, const View *const *dests, const Term *bin,
+                   const Term *const *scalars, const View *const *arrays) {
   int count = hist->op.count;
   Lambda op = core_rename_lambda(f->c, subst_new(), hist->op.op);
   View *at = new_array(View, count + 1);
@@ -309,8 +307,8 @@ void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const
     KernBuilder b;
     From inner = from_inner(f, &b);
     const Term *bin = scalars[o];
-    apply_hist(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
-               made + first_value);
+    from_hist_add(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
+                  made + first_value);
     const Term *inside =
         term_and(term_at_most(term_i64(0), bin), term_less(bin, term_atom(ops[o].width)));
     if_then(f, inside, &b);

@@ -459,13 +459,17 @@ static void see_check(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_CHECK) *(bool *)v->state = true;
 }
 
+static bool has_checks(const KernBlock *block) {
+  bool checks = false;
+  KernVisitor v = { .stm = see_check, .state = &checks };
+  kern_visit_block(&v, block);
+  return checks;
+}
+
 // The operator, which is not applied to the neutral element of a bin without elements if it may
 // fail (Note [Nothing to combine] in imp/lower/acc.c).
 static const KernOp *joining(Cut *x, const KernOp *op) {
-  bool checks = false;
-  KernVisitor v = { .stm = see_check, .state = &checks };
-  kern_visit_block(&v, op->block);
-  if (!checks) return op;
+  if (!has_checks(op->block)) return op;
   KernBuilder b = kern_builder(x->c, x->kern->loc), none = b;
   const Var *const *left = op->params, *const *right = op->params + op->count;
   const Term *differs = term_bool(false);
@@ -577,5 +581,24 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *o
   }
   add_phase(out, scan_partials(&x), USE_FEW);
   add_phase(out, scan_chunks(&x), USE_CHUNKS);
+  return true;
+}
+
+bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
+  const HistChunks *hist = seg->hist;
+  if (!hist || has_checks(hist->combine->body)) return false;
+  KernBuilder b = kern_builder(c, seg->kern->loc);
+  const Term *items = term_tuning(kern_chunk_param(c, seg, "items")),
+             *wanted = term_ceil_div(items, term_max(hist->rows, term_i64(1))),
+             *most = term_quot(hist->width, hist->bins);
+  kern_let_var(&b, hist->count, term_max(term_i64(1), term_min(wanted, most)));
+  kern_let_var(&b, hist->size, term_ceil_div(hist->width, term_var(hist->count)));
+  *out = (Chunks){ .lets = kern_block(&b, NULL, 0),
+                   .count = term_var(hist->count),
+                   .size = term_var(hist->size),
+                   .temps = hist->temps,
+                   .temp_count = hist->temp_count };
+  add_phase(out, hist->fill, USE_CHUNKS);
+  add_phase(out, hist->combine, USE_POINTS);
   return true;
 }

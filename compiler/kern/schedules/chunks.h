@@ -33,3 +33,6 @@ Name kern_chunk_param(Compiler *c, const KernSeg *seg, const char *what);
 // False if they do not.  A scan that takes partial results lacks the phase that makes them.
 // The parameters that tell how many chunks there are and how large at least are `seg`'s own.
 bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out);
+// The same for a histogram that `from` has made in chunks.  False also if the operator may fail,
+// which it must not for copies without elements.
+bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out);

@@ -81,19 +81,23 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   return use == USE_POINTS ? shared_out(all) : all;
 }
 
-// Rows in chunks if that gives more than one, else as they are.
-static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
-                                 const Chunks *chunks) {
+static const KernPlan *chunks_or(const Scheduling *s, const Chunks *chunks,
+                                 const KernPlan *otherwise) {
   const KernPlan **parts = new_array(const KernPlan *, chunks->phase_count);
   for (int i = 0; i < chunks->phase_count; i++)
     parts[i] = one_kernel(s, chunks->phases[i], chunks->uses[i]);
+  return new_node(
+      KernPlan, .lets = chunks->lets, .condition = term_less(term_i64(1), chunks->count),
+      .parts = parts, .part_count = chunks->phase_count, .temps = chunks->temps,
+      .temp_count = chunks->temp_count, .share = s->seg->share, .otherwise = otherwise);
+}
+
+// Rows in chunks if that gives more than one, else as they are.
+static const KernPlan *in_chunks(const Scheduling *s, const Kern *kern,
+                                 const Chunks *chunks) {
   Kern *in_one = mem_copy(kern, sizeof *kern);
   in_one->body = kern_use_spare(s->c, kern->body, term_i64(0));
-  return new_node(KernPlan, .lets = chunks->lets,
-                  .condition = term_less(term_i64(1), chunks->count), .parts = parts,
-                  .part_count = chunks->phase_count, .temps = chunks->temps,
-                  .temp_count = chunks->temp_count, .share = s->seg->share,
-                  .otherwise = one_kernel(s, in_one, USE_POINTS));
+  return chunks_or(s, chunks, one_kernel(s, in_one, USE_POINTS));
 }
 
 static bool has_rows(const Scheduling *s) {
@@ -177,6 +181,15 @@ static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
                   quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));
 }
 
+// A histogram in the chunks that `from` has made, or as it is.
+static const KernPlan *plan_of_hist(const Scheduling *s, const KernPlan *otherwise) {
+  Chunks chunks;
+  if (!kern_hist_in_chunks(s->c, s->seg, &chunks)) return otherwise;
+  for (int i = 0; i < chunks.phase_count; i++)
+    chunks.phases[i] = tidied(s->c, kern_inline(s->c, chunks.phases[i]));
+  return chunks_or(s, &chunks, otherwise);
+}
+
 static void check_plan(Compiler *c, const KernPlan *plan, const Kern *naive) {
   for (; plan; plan = plan->otherwise) {
     if (plan->kern) kern_check_made_of(c, plan->kern, naive);
@@ -189,6 +202,7 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   Scheduling s = { c, book, seg };
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
+  plan = *plan_of_hist(&s, mem_copy(&plan, sizeof plan));
   plan.one_for_two = plain->one_for_two;
   if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
