@@ -548,5 +548,18 @@ END
 "$flc" dump --recipes rows_into_bins.fl > out
 expect 'histograms of arrays are in chunks, unless their operator may fail' 1 '^kernel .*seghist_copies' out
 
+cat > heavy.fl << 'END'
+entry paths [n] (steps: i64) (xs: [n]f32) : f32 =
+  f32.sum (map (\x -> loop x for _i < steps do x * x - 0.5) xs)
+entry rows [n] [m] (xss: [n][m]f32) : f32 = f32.sum (map f32.sum xss)
+entry plain [n] (xs: [n]f32) : f32 = f32.sum xs
+entry running [n] (steps: i64) (xs: [n]f32) : [n]f32 =
+  scan (+) 0 (map (\x -> loop x for _i < steps do x * x - 0.5) xs)
+END
+"$flc" dump --recipes heavy.fl > out
+expect 'heavy elements are worth a chunk sooner, but in scans, which compute them twice' 2 '^-- let most_.*\(1 \+ (steps|m)_' out
+expect 'chunks are multiples of what vectors hold, or as few points as vectors of their own pay for' 4 \
+  '^-- let unit_.* = min\(16, even' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -9,8 +9,13 @@
 // few items with contiguous chunks on a CPU.)
 #include "kern/schedules/chunks.h"
 #include "base/map.h"
+#include "kern/kern_ask.h"
 
-enum { OWN_BYTES = 1 << 14 };  // of bins that a chunk has for itself
+enum {
+  OWN_BYTES = 1 << 14,  // of bins that a chunk has for itself
+  UNKNOWN_ROUNDS = 4,
+  VECTOR_LANES = 16,
+};
 
 typedef struct Cut {
   Compiler *c;
@@ -72,24 +77,81 @@ static const Term *tuned(Cut *x, const char *what) {
   return term_tuning(kern_chunk_param(x->c, x->seg, what));
 }
 
+// How many elements an element is worth: one, and one for each round of the loops within.
+static const Term *worth_of(const Cut *x, const KernBlock *block) {
+  const Term *sum = term_i64(1);
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    KernBlockVec blocks = kern_blocks(stm);
+    const Term *rounds = term_i64(1);
+    if (stm->kind == KERN_AXIS && kern_host_knows(x->kern, stm->u.axis->width))
+      rounds = stm->u.axis->width;
+    else if (stm->kind == KERN_AXIS)
+      rounds = term_i64(UNKNOWN_ROUNDS);
+    vec_each (const KernBlock **, within, &blocks) {
+      const Term *inner = worth_of(x, *within);
+      if (stm->kind == KERN_AXIS || !term_is_i64(inner, 1))
+        sum = term_add(sum, term_mul(rounds, inner));
+    }
+  }
+  return sum;
+}
+
 // As many chunks as give every compute unit work, but none smaller than is worth an item; copies of
-// histograms cost no more than the elements themselves.
+// histograms cost no more than the elements themselves.  Scans compute elements twice in chunks; a
+// reduction for a scan has the same ones.
 static const Term *most_chunks(Cut *x) {
+  const Term *width = term_max(x->row->width, term_i64(1)), *worth = term_i64(1);
+  if (x->row->role != AXIS_SCAN && !x->seg->share) worth = worth_of(x, x->row->body);
+  bool plain = term_is_i64(worth, 1);
+  const Term *elements = plain ? width : term_mul(width, worth), *most;
   if (x->row->role != AXIS_HIST)
-    return term_ceil_div(term_max(x->row->width, term_i64(1)), tuned(x, "chunk"));
-  const Term *bins = term_i64(1);
-  for (int i = 0; i < x->row->hist_count; i++)
-    bins = term_add(bins, x->row->hists[i].width);
-  return term_quot(x->row->width, bins);
+    most = term_ceil_div(elements, tuned(x, "chunk"));
+  else {
+    const Term *bins = term_i64(1);
+    for (int i = 0; i < x->row->hist_count; i++)
+      bins = term_add(bins, x->row->hists[i].width);
+    most = term_quot(plain ? x->row->width : elements, bins);
+  }
+  return plain ? most : term_min(width, most);
+}
+
+// A multiple of what vectors hold, so that small ones leave no points to scalars; but fewer, if the
+// points may have vectors of their own.
+static const Term *size_of_chunk(KernBuilder *b, const Term *width, const Term *most,
+                                 bool loops) {
+  const Term *even =
+                 term_ceil_div(width, kern_let(b, "most", term_max(most, term_i64(1)))),
+             *size = kern_let(b, "even", term_max(even, term_i64(1))),
+             *lanes = term_i64(VECTOR_LANES),
+             *unit = loops ? lanes : kern_let(b, "unit", term_min(lanes, size));
+  return term_mul(term_ceil_div(size, unit), unit);
+}
+
+static void see_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_LOOP) *(bool *)v->state = true;
+}
+
+static bool has_loops(const KernBlock *block) {
+  bool loops = false;
+  KernVisitor v = { .stm = see_loop, .state = &loops };
+  kern_visit_block(&v, block);
+  return loops;
+}
+
+static const Term *count_of_chunks(const Term *width, const Term *size) {
+  return term_max(term_i64(1), term_ceil_div(width, size));
 }
 
 static void decide(Cut *x) {
   KernBuilder b = kern_builder(x->c, x->kern->loc);
   const Term *rows = kern_let(&b, "rows", rows_of(x));
   const Term *wanted = term_ceil_div(tuned(x, "items"), term_max(rows, term_i64(1)));
-  const Term *count = term_max(term_i64(1), term_min(wanted, most_chunks(x)));
-  x->out->count = kern_let(&b, "chunks", count);
-  x->out->size = kern_let(&b, "chunk_size", term_ceil_div(x->row->width, x->out->count));
+  const Term *most = term_min(wanted, most_chunks(x));
+  x->out->size = kern_let(
+      &b, "chunk_size",
+      size_of_chunk(&b, x->row->width, most, !x->seg->share && has_loops(x->row->body)));
+  x->out->count = kern_let(&b, "chunks", count_of_chunks(x->row->width, x->out->size));
   x->out->lets = kern_block(&b, NULL, 0);
 }
 
@@ -591,8 +653,9 @@ bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
   const Term *items = term_tuning(kern_chunk_param(c, seg, "items")),
              *wanted = term_ceil_div(items, term_max(hist->rows, term_i64(1))),
              *most = term_quot(hist->width, hist->bins);
-  kern_let_var(&b, hist->count, term_max(term_i64(1), term_min(wanted, most)));
-  kern_let_var(&b, hist->size, term_ceil_div(hist->width, term_var(hist->count)));
+  kern_let_var(&b, hist->size,
+               size_of_chunk(&b, hist->width, term_min(wanted, most), true));
+  kern_let_var(&b, hist->count, count_of_chunks(hist->width, term_var(hist->size)));
   *out = (Chunks){ .lets = kern_block(&b, NULL, 0),
                    .count = term_var(hist->count),
                    .size = term_var(hist->size),
