@@ -1,4 +1,5 @@
 #include "flat/spaces.h"
+#include "base/map.h"
 
 static void find_inner(CoreVisitor *v, const Body *body) {
   bool *found = v->state;
@@ -14,20 +15,30 @@ bool flat_has_inner_seg(const SegOp *seg) {
   return found;
 }
 
+typedef struct FailureSearch {
+  Map *functions;  // that were looked at
+  bool found;
+} FailureSearch;
+
 static void find_failure(CoreVisitor *v, const Body *body) {
-  bool *found = v->state;
+  FailureSearch *s = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
-    *found |= e->kind != EXP_REPLICATE && e->kind != EXP_IOTA && exp_may_fail(e);
+    if (e->kind != EXP_CALL) {
+      s->found |= e->kind != EXP_REPLICATE && e->kind != EXP_IOTA && exp_may_fail(e);
+    } else if (!map_has(s->functions, e->u.call.function)) {
+      map_put(s->functions, e->u.call.function, e);
+      find_failure(v, e->u.call.function->body);
+    }
   }
   core_visit_body(v, body);
 }
 
 bool flat_may_fail(const Body *body) {
-  bool found = false;
-  CoreVisitor v = { .body = find_failure, .state = &found };
+  FailureSearch s = { map_new(NULL), false };
+  CoreVisitor v = { .body = find_failure, .state = &s };
   find_failure(&v, body);
-  return found;
+  return s.found;
 }
 
 bool flat_has_loops(const Body *body) {

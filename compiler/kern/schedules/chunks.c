@@ -648,7 +648,8 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *o
 
 bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
   const HistChunks *hist = seg->hist;
-  if (!hist || has_checks(hist->combine->body)) return false;
+  const Kern *combine = hist ? kern_inline(c, hist->combine) : NULL;
+  if (!hist || has_checks(combine->body)) return false;
   KernBuilder b = kern_builder(c, seg->kern->loc);
   const Term *items = term_tuning(kern_chunk_param(c, seg, "items")),
              *wanted = term_ceil_div(items, term_max(hist->rows, term_i64(1))),
@@ -661,7 +662,7 @@ bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
                    .size = term_var(hist->size),
                    .temps = hist->temps,
                    .temp_count = hist->temp_count };
-  add_phase(out, hist->fill, USE_CHUNKS);
-  add_phase(out, hist->combine, USE_POINTS);
+  add_phase(out, kern_inline(c, hist->fill), USE_CHUNKS);
+  add_phase(out, combine, USE_POINTS);
   return true;
 }

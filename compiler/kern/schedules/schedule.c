@@ -186,7 +186,7 @@ static const KernPlan *plan_of_hist(const Scheduling *s, const KernPlan *otherwi
   Chunks chunks;
   if (!kern_hist_in_chunks(s->c, s->seg, &chunks)) return otherwise;
   for (int i = 0; i < chunks.phase_count; i++)
-    chunks.phases[i] = tidied(s->c, kern_inline(s->c, chunks.phases[i]));
+    chunks.phases[i] = tidied(s->c, chunks.phases[i]);
   return chunks_or(s, &chunks, otherwise);
 }
 
