@@ -33,6 +33,20 @@ expect 'a filter takes the counts of its chunks' 0 '^kernel main.segscan_sums ' 
 expect 'a filter fills nothing, stores no offsets' 0 '^kernel main.segmap ' out
 expect 'a filter has the counts and the result in memory, and the length' 3 '^ +alloc ' code
 
+cat > apart.fl << 'END'
+entry along [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  map (\x -> (loop (s, out) = (1, replicate m 0) for i < m do let s = x[i] / s in (s, out with [i] = s)).1) xs
+entry pages [n] (xs: [n][1024]f32) : [n][1024]f32 =
+  map (\x -> (loop (s, out) = (1, replicate 1024 0) for i < 1024 do let s = x[i] / s in (s, out with [i] = s)).1) xs
+entry read [n] [m] (xs: [n][m]f32) : [n]f32 = map (\x -> loop s = 1 for i < m do x[i] / s) xs
+entry short [n] (xs: [n][2]f32) : [n][2]f32 =
+  map (\x -> (loop (s, out) = (1, replicate 2 0) for i < 2 do let s = x[i] / s in (s, out with [i] = s)).1) xs
+END
+"$flc" dump --recipes apart.fl > out
+some 'lanes store to rows where these do not meet in one set of the cache' '16 <= n_[0-9]+ && .* < .m_[0-9]+ \* 4 \+ 7. %% 4096' out
+expect 'elsewhere, and where it is known that they do, fewer lanes do' 3 '^  split n by 8 overlap' out
+expect 'what is only read, and short rows, may lie anywhere' 4 '^  (spread|split n by 16 overlap)' out
+
 cat > halves.fl << 'END'
 entry main [n] (xs: [n]f32) : [n]f32 =
   tabulate n (\i -> let h = n / 2 in

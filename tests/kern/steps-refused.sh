@@ -107,6 +107,9 @@ entry triangular [n] [m] (a: [n][n]i32) (b: [m][n]i32) : [n]i32 =
     let row = take i a[i]
     in i32.maximum (map (\other -> i32.sum (map2 (*) row (take i other))) b))
 
+entry pages [n] (a: [n][1024]i32) : [n][1024]i32 =
+  #[sequential_inner] map (\row -> scan (+) 0 row) a
+
 entry long [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
   #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then #[unroll] loop y = x for i < 50 do y * i32.i64 i ^ (y / 3 + i32.i64 i) else x) row)) a
 END
@@ -214,6 +217,11 @@ refused product.segmap 'k is no histogram' 'collect k by 16'
 refused counted_few.seghist 'i is no loop' 'bind i to lane' 'collect i by 16'
 refused counted_by_steps.seghist 'there are loops in n' 'collect n by 16'
 accepted counted.seghist 'collect k by 16' 'split k by 4 peel' 'bind k to lane'
+
+# ---- spread
+refused pages.segmap 'rows that lanes store to lie a multiple of 4096 bytes apart' 'split n by 16 overlap' 'bind n to lane' 'spread'
+accepted pages.segmap 'split n by 8 overlap' 'bind n to lane' 'spread'
+accepted prefixes.segmap 'split n by 16 overlap' 'bind n to lane' 'spread'
 
 # ---- unswitch
 refused carried.segmap 'k is no map and no reduction' 'unswitch k'

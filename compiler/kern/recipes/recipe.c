@@ -203,6 +203,13 @@ void recipe_where_fewer(Recipe *r, Name axis, int64_t than) {
         text_format("where %s < %lld", axis, (long long)than));
 }
 
+void recipe_spread(Recipe *r) {
+  if (r->failed) return;
+  const char *never = "rows that lanes store to lie a multiple of 4096 bytes apart";
+  bool holds = require(r, step_rows_spread(r->kern), never, never);
+  apply(r, holds ? r->kern : NULL, "spread");
+}
+
 Recipe recipe_copy(const Recipe *r) {
   Recipe out = *r;
   out.lines = (RecipeLines){ 0 };

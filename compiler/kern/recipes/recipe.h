@@ -35,6 +35,8 @@ void recipe_interior(Recipe *r, bool twice);
 void recipe_where(Recipe *r, Name axis, int64_t least);
 // .. of fewer points than that.
 void recipe_where_fewer(Recipe *r, Name axis, int64_t than);
+// .. for arrays whose rows, that lanes store to, do not push each other out of the cache.
+void recipe_spread(Recipe *r);
 void recipe_check(Recipe *r);
 
 // The same, to be continued in another way: its lines are its own.

@@ -27,6 +27,7 @@ typedef enum RecipeVerb {
   VERB_STAGE,       // axes[0]
   VERB_INTERIOR,    // move
   VERB_WHERE,       // axes[0], number
+  VERB_SPREAD,
 } RecipeVerb;
 
 enum { MOST_STEP_AXES = 8 };

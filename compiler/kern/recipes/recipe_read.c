@@ -172,6 +172,11 @@ static void read_interior(RecipeReader *r, RecipeStep *step) {
   step->move = accept_word(r, "move");
 }
 
+static void read_nothing(RecipeReader *r, RecipeStep *step) {
+  (void)r;
+  (void)step;
+}
+
 static void read_where(RecipeReader *r, RecipeStep *step) {
   read_axis(r, step);
   step->fewer = accept_word(r, "<");
@@ -201,6 +206,7 @@ static const VerbRow verbs[] = {
   { "cut", VERB_CUT, read_one_axis, "cut AXIS" },
   { "stage", VERB_STAGE, read_one_axis, "stage AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
+  { "spread", VERB_SPREAD, read_nothing, "spread" },
   { "where",    VERB_WHERE,    read_where,    "where AXIS >=|< NUMBER" },
 };
 // clang-format on
@@ -222,7 +228,7 @@ static void unknown_step(RecipeReader *r) {
   else
     hint(r->c,
          "steps are split, permute, sweep, collect, bind, unswitch, unroll, cut, stage, "
-         "interior and where");
+         "interior, spread and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

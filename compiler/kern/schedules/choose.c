@@ -11,11 +11,16 @@ void schedule_leave_out(const Schedule *s, const char *what, const char *why) {
 }
 
 bool schedule_offer(const Schedule *s, Candidates *out, const Candidate *cand) {
-  if (cand->recipe.failed)
-    schedule_leave_out(s, cand->what, recipe_refusal(&cand->recipe));
+  Candidate offer = *cand;
+  if (!cand->recipe.failed && !term_is_bool(step_rows_spread(cand->recipe.kern), true)) {
+    offer.recipe = recipe_copy(&cand->recipe);
+    recipe_spread(&offer.recipe);
+  }
+  if (offer.recipe.failed)
+    schedule_leave_out(s, offer.what, recipe_refusal(&offer.recipe));
   else
-    vec_push(out, *cand);
-  return !cand->recipe.failed;
+    vec_push(out, offer);
+  return !offer.recipe.failed;
 }
 
 double schedule_cost(const Schedule *s, const Kern *kern, double trips) {

@@ -91,6 +91,12 @@ const Kern *step_stage(Step *s, const Kern *kern, Name name);
 // checks; rows of a width that is known before the loop and the same in all lanes.
 const Kern *step_stage_rows(Step *s, const Kern *kern, Name name);
 
+// ---- rows that lanes store to (steps/spread.c)
+
+// What the host is to see of the sizes of arrays: that lines of rows that are stored to together
+// find room in the first cache; true: there are no such stores.
+const Term *step_rows_spread(const Kern *kern);
+
 // ---- conditions that are the same at all points of an axis (steps/unswitch.c)
 // Legal: loops that are maps or reductions; short ones.
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name);
