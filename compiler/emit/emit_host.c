@@ -230,7 +230,8 @@ static void host_guard(CodeText *c, const ImpStm *stm) {
   c_open(c);
   c_line(c, "const int64_t par = %s;", c_saturating(c, stm->u.guard.par));
   c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
-  if (stm->u.guard.step) c_line(c, "rt_step(ctx, %s);", c_saturating(c, stm->u.guard.step));
+  if (stm->u.guard.step)
+    c_line(c, "rt_step(ctx, %s);", c_saturating(c, stm->u.guard.step));
   if (c->e->options.library)
     guard_branches(c, stm, index);
   else

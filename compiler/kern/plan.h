@@ -78,7 +78,7 @@ typedef struct KernSeg {
   const Kern *kern;     // as it comes from Flat
   SegKind kind;
   const HistChunks *hist;  // NULL: the kernel may be cut by itself
-  KernShare share;  // set by who knows what stands behind the seg-op
+  KernShare share;         // set by who knows what stands behind the seg-op
   Name name;  // what recipes call it: ENTRY.KIND, with a number if there are several
 } KernSeg;
 

@@ -24,8 +24,8 @@ typedef struct Root {
   RootKind kind;
   const Binding *binding;
   int id;
-  int depth;                 // of the regions around its binding
-  bool is_result;            // of the binding, a function: what its results have in common
+  int depth;       // of the regions around its binding
+  bool is_result;  // of the binding, a function: what its results have in common
   const Consumed *consumed;  // NULL while it may be used
   bool reported;             // its misuse
 } Root;

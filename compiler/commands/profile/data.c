@@ -96,7 +96,8 @@ static const Value **values_of_stdin(const CaseSearch *s) {
   const Value **values = values_of(s->c, s->entry, "-");
   if (!values)
     hint(s->c,
-         "without %s the values come from standard input, or from a file named with -i FILE",
+         "without %s the values come from standard input, or from a file named with -i "
+         "FILE",
          text_length(s->names) ? text_format("the data of %s", text_str(s->names))
                                : "a test block");
   return values;

@@ -14,14 +14,14 @@ enum {
   MOST_LOCKS = 16,  // as kern_vary.h has
 };
 
-typedef struct Spread {
+typedef struct RowSpread {
   const Kern *kern;
   const Vary *vary;  // NULL: outside of lanes and registers
   const Axis *locks[MOST_LOCKS];
   int lock_count;
   bool in_loop;
   const Term *condition;
-} Spread;
+} RowSpread;
 
 // How many elements neighbours of a dimension lie apart.
 static const Term *elements_apart(const Tensor *t, int dim) {
@@ -36,7 +36,7 @@ static const Term *elements_apart(const Tensor *t, int dim) {
 
 // The dimension along which the lanes lie, each a row further; -1: they are neighbours, or
 // somewhere.
-static int dim_of_lanes(const Spread *x, const Access *to) {
+static int dim_of_lanes(const RowSpread *x, const Access *to) {
   int found = -1;
   for (int d = 0; d < to->tensor->rank; d++) {
     Affine a;
@@ -49,7 +49,7 @@ static int dim_of_lanes(const Spread *x, const Access *to) {
 }
 
 // Points that store at once, each to its row.
-static int64_t rows_at_once(const Spread *x, const Term *index) {
+static int64_t rows_at_once(const RowSpread *x, const Term *index) {
   int64_t rows = 1;
   for (int i = 0; i < x->lock_count; i++)
     if (vary_term(x->vary, index) & vary_axis(x->vary, x->locks[i]))
@@ -57,7 +57,7 @@ static int64_t rows_at_once(const Spread *x, const Term *index) {
   return rows;
 }
 
-static void see_store(Spread *x, const Access *to) {
+static void see_store(RowSpread *x, const Access *to) {
   const Tensor *t = to->tensor;
   if (tensor_root(t)->space != TENSOR_GLOBAL || t->rank < 2) return;
   int dim = dim_of_lanes(x, to);
@@ -75,8 +75,8 @@ static void see_store(Spread *x, const Access *to) {
 }
 
 // What is in a statement stands in lockstep, or in a loop, beside what is around it.
-static void see_stm(Spread *x, const KernStm *stm) {
-  Spread inner = *x;
+static void see_stm(RowSpread *x, const KernStm *stm) {
+  RowSpread inner = *x;
   if (kern_is_lock(stm)) {
     if (!inner.vary) inner.vary = vary_stm(stm);
     if (inner.lock_count < MOST_LOCKS) inner.locks[inner.lock_count++] = stm->u.axis;
@@ -92,7 +92,7 @@ static void see_stm(Spread *x, const KernStm *stm) {
 }
 
 const Term *step_rows_spread(const Kern *kern) {
-  Spread x = { .kern = kern, .condition = term_bool(true) };
+  RowSpread x = { .kern = kern, .condition = term_bool(true) };
   for (int i = 0; i < kern->body->count; i++)
     see_stm(&x, &kern->body->stms[i]);
   return x.condition;
