@@ -177,7 +177,6 @@ struct rt_context {
   int64_t sizes[RT_MAX_SIZES];  // of the call at hand
   uint64_t known_sizes;         // bit k: sizes[k] belongs to it
   int64_t default_group_size;
-  int64_t step;         // rt_step
   signed char *forced;  // per guard: 0, 'T' or 'F'
   struct rt_other_code other;
   struct rt_guard_event *events;

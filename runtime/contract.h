@@ -457,12 +457,11 @@ RT_FN int64_t rt_default_group_size(const struct rt_context *ctx);
 RT_FN void rt_sizes_clear(struct rt_context *ctx);
 RT_FN void rt_size(struct rt_context *ctx, int size, int64_t value);
 
-// For the next guard, on CPUs: operations of the largest step of its first version; 0: not known.
-RT_FN void rt_step(struct rt_context *ctx, int64_t operations);
-
 // Is the first version of guard number `guard` taken?  par >= threshold, and local_bytes (0: none)
-// fits; or as --path says.  The threshold may depend on the sizes (decision.h).
-RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes);
+// fits; or as --path says.  The threshold may depend on the sizes (decision.h), and by default on
+// CPUs on the operations of the version's largest step (0: not known).
+RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes,
+                    int64_t step);
 
 // Host code in tables (script.h): host code that mostly launches kernels is a row of numbers, for
 // which a C compiler takes a hundredth of its time for statements.  N: the number of a variable,
@@ -516,9 +515,10 @@ enum rt_do {
   RT_DO_IF,       // E L L: both branches
   RT_DO_FOR,      // N L E: bound, body
   RT_DO_WHILE,    // N L L: statements that set N, body
-  // K L, E: Par, E: bytes of local memory; in executables how many slots the branches may
-  // overwrite, how many they change, B..; L L branches; in executables L: statements that set what
-  // follows needs, how many outcomes, for each T B N E: count (B or N is -1), then E: roundings
+  // K L, E: Par, E: bytes of local memory, E: operations of a step; in executables how many slots
+  // the branches may overwrite, how many they change, B..; L L branches; in executables L:
+  // statements that set what follows needs, how many outcomes, for each T B N E: count (B or N is
+  // -1), then E: roundings
   RT_DO_GUARD,
   // K, how many arguments, scratch arrays, local arrays; E: items, E: groups, E: group size; for
   // each argument T E, or T N of floats, or RT_ARG_..; for each scratch array E: count, bytes of an

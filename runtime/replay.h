@@ -6,7 +6,7 @@
 //   struct rt_mem **const slots[] = { &xs_1, &out_2 };  // that the branches change
 //   struct rt_replay *race = rt_replay_begin(ctx, 3, par, local_bytes, slots, 1, 2);
 //   do {
-//     if (rt_guard(ctx, 3, par, local_bytes)) { .. } else { .. }
+//     if (rt_guard(ctx, 3, par, local_bytes, step)) { .. } else { .. }
 //   raced_3:  // errors jump to it
 //     if (race && rt_replay_stop(ctx, race, &err)) {
 //       const struct rt_outcome outcomes[] = { { RT_F32, n, out_2, NULL } };

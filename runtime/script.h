@@ -230,9 +230,9 @@ RT_FN int rt_script_while(struct rt_script *s) {
 
 // One run of a version: a copy of the script at the branches.
 RT_FN int rt_script_branches(struct rt_script *s, const int32_t *branches, int guard,
-                             int64_t par, int64_t local_bytes) {
+                             int64_t par, int64_t local_bytes, int64_t step) {
   s->at = branches;
-  return rt_script_if(s, rt_guard(s->ctx, guard, par, local_bytes));
+  return rt_script_if(s, rt_guard(s->ctx, guard, par, local_bytes, step));
 }
 
 #ifndef RT_LIBRARY
@@ -263,8 +263,8 @@ RT_FN void rt_script_compare(struct rt_script *s, struct rt_replay *race) {
 }
 
 // See replay.h for what this is.
-RT_FN int rt_script_race(struct rt_script *s, int guard, int64_t par,
-                         int64_t local_bytes) {
+RT_FN int rt_script_race(struct rt_script *s, int guard, int64_t par, int64_t local_bytes,
+                         int64_t step) {
   int taken = *s->at++, count = *s->at++, error = RT_OK;
   struct rt_mem ***slots =
       (struct rt_mem ***)rt_host_alloc(((size_t)count + 1) * sizeof *slots);
@@ -274,7 +274,7 @@ RT_FN int rt_script_race(struct rt_script *s, int guard, int64_t par,
   struct rt_replay *race =
       rt_replay_begin(s->ctx, guard, par, local_bytes, slots, taken, count);
   do {
-    error = rt_script_branches(s, branches, guard, par, local_bytes);
+    error = rt_script_branches(s, branches, guard, par, local_bytes, step);
     s->at = outcomes;
     if (race && rt_replay_stop(s->ctx, race, &error)) rt_script_compare(s, race);
   } while (race && rt_replay_next(s->ctx, race, &error));
@@ -286,16 +286,16 @@ RT_FN int rt_script_race(struct rt_script *s, int guard, int64_t par,
 RT_FN int rt_script_guard(struct rt_script *s) {
   int guard = *s->at++, length = *s->at++;
   const int32_t *end = s->at + length;
-  int64_t par = rt_script_number(s), local_bytes = rt_script_number(s);
+  int64_t par = rt_script_number(s), local_bytes = rt_script_number(s),
+          step = rt_script_number(s);
   int error = RT_OK;
-  rt_step(s->ctx, rt_script_number(s));
 #ifdef RT_LIBRARY
-  error = rt_script_branches(s, s->at, guard, par, local_bytes);
+  error = rt_script_branches(s, s->at, guard, par, local_bytes, step);
 #else
   if (s->ctx->replayer)
-    error = rt_script_race(s, guard, par, local_bytes);
+    error = rt_script_race(s, guard, par, local_bytes, step);
   else
-    error = rt_script_branches(s, s->at + 2 + s->at[1], guard, par, local_bytes);
+    error = rt_script_branches(s, s->at + 2 + s->at[1], guard, par, local_bytes, step);
 #endif
   s->at = end;
   return error;

@@ -399,19 +399,18 @@ RT_FN int64_t rt_call_time(struct rt_context *ctx) {
   return rt_time_ns() - ctx->call_started;
 }
 
-RT_FN void rt_step(struct rt_context *ctx, int64_t operations) { ctx->step = operations; }
-
 // The threshold for a decision.  A negative one, which only defaults are, tells how many operations
 // the largest step of a version may be.
-RT_FN int64_t rt_threshold_now(struct rt_context *ctx, int guard) {
+RT_FN int64_t rt_threshold_now(struct rt_context *ctx, int guard, int64_t step) {
   int64_t threshold = rt_threshold(ctx, guard);
   if (threshold >= 0) return threshold;
-  return ctx->step <= -threshold ? 0 : INT64_MAX;
+  return step <= -threshold ? 0 : INT64_MAX;
 }
 
-RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes) {
+RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes,
+                    int64_t step) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
-  int64_t threshold = rt_threshold_now(ctx, guard);
+  int64_t threshold = rt_threshold_now(ctx, guard, step);
   struct rt_guard_event event = { guard, par, threshold, local_bytes, rt_call_time(ctx),
                                   false };
   if (ctx->forced[guard])

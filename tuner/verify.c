@@ -21,9 +21,21 @@ static bool same_versions(const Tuning *t, int dataset, const int64_t *a,
   return true;
 }
 
+// Is a guard asked whose default is no threshold?  Negative ones are by work, which is not told.
+static bool goes_by_work(const Tuning *t, int dataset, const int64_t *thresholds) {
+  const SolveFate *fates = solve_fates(&t->choice.problem, thresholds);
+  for (int i = 0; i < t->choice.problem.group_count; i++) {
+    const SolveGroup *group = &t->choice.problem.groups[i];
+    if (group->dataset == dataset && fates[i].reached && thresholds[group->guard] < 0)
+      return true;
+  }
+  return false;
+}
+
 bool verify_same_versions(const Tuning *t, int dataset) {
-  return t->checks.before &&
-         same_versions(t, dataset, t->choice.thresholds, t->checks.before);
+  const int64_t *before = t->checks.before;
+  return before && !goes_by_work(t, dataset, before) &&
+         same_versions(t, dataset, t->choice.thresholds, before);
 }
 
 // ---- the runner-up

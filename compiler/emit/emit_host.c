@@ -202,7 +202,7 @@ static void race_end(CodeText *c, const ImpStm *stm) {
 }
 
 static void guard_branches(CodeText *c, const ImpStm *stm, int index) {
-  const char *condition = text_format("rt_guard(ctx, %d, par, local_bytes)", index);
+  const char *condition = text_format("rt_guard(ctx, %d, par, local_bytes, step)", index);
   host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
 }
 
@@ -230,8 +230,8 @@ static void host_guard(CodeText *c, const ImpStm *stm) {
   c_open(c);
   c_line(c, "const int64_t par = %s;", c_saturating(c, stm->u.guard.par));
   c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
-  if (stm->u.guard.step)
-    c_line(c, "rt_step(ctx, %s);", c_saturating(c, stm->u.guard.step));
+  c_line(c, "const int64_t step = %s;",
+         stm->u.guard.step ? c_saturating(c, stm->u.guard.step) : "0");
   if (c->e->options.library)
     guard_branches(c, stm, index);
   else
@@ -536,9 +536,8 @@ static bool only_launches(const ImpBlock *body, int least) {
   return count_launches(body) >= least && !has_own_loop(body);
 }
 
-enum {
-  LONG_LAUNCHES = 24
-};  // of an entry point whose statements take the C compiler long
+// Of an entry point whose statements take the C compiler long.
+enum { LONG_LAUNCHES = 24 };
 
 static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   CodeText c = code_text_new(e, t);

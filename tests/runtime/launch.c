@@ -177,8 +177,12 @@ static void guards_choose_versions(struct rt_context *ctx) {
   CHECK(fl_context_set_path(ctx, "") == 0);
   CHECK(ctx->kernels[K_GROUP_SUM].form_count == 2);
   CHECK(fl_context_set_tuning_param(ctx, "sum.intra_0", 3) == 0);
-  CHECK(rt_guard(ctx, 0, 3, 0) && !rt_guard(ctx, 0, 2, 0));
-  CHECK(!rt_guard(ctx, 0, 3, rt_local_capacity(ctx) + 1));
+  CHECK(rt_guard(ctx, 0, 3, 0, 0) && !rt_guard(ctx, 0, 2, 0, 0));
+  CHECK(!rt_guard(ctx, 0, 3, rt_local_capacity(ctx) + 1, 0));
+  rt_param_set(ctx, 0, -100);  // a default by the operations of a step
+  CHECK(rt_guard(ctx, 0, 1, 0, 0) && rt_guard(ctx, 0, 1, 0, 100));
+  CHECK(!rt_guard(ctx, 0, 1000, 0, 101));
+  CHECK(fl_context_set_tuning_param(ctx, "sum.intra_0", 3) == 0);
   CHECK(fl_context_set_tuning_param(ctx, "nothing", 3) == 1);
 }
 
@@ -249,7 +253,7 @@ static void tuples_are_opaque(struct rt_context *ctx) {
 }
 
 static void report_names_what_ran(struct rt_context *ctx) {
-  rt_guard(ctx, 0, 3, 0);
+  rt_guard(ctx, 0, 3, 0, 0);
   char *report = fl_context_report(ctx);
   CHECK(strstr(report, "\"name\": \"add_one\""));
   CHECK(strstr(report, "\"name\": \"sum.intra_0\", \"par\": "));

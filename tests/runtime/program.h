@@ -188,7 +188,7 @@ static int call_get(struct rt_context *ctx, struct rt_value *out,
 static int launch_sum(struct rt_context *ctx, struct rt_mem *xs, struct rt_mem *ys,
                       int64_t n) {
   struct rt_arg args[3];
-  bool intra = rt_guard(ctx, 0, n, 64 * 4);
+  bool intra = rt_guard(ctx, 0, n, 64 * 4, 0);
   int64_t local_bytes = intra ? 64 * 4 : 2 * rt_local_capacity(ctx);
   struct rt_launch launch = { -1, 1, 64, args, 3, NULL, 0, &local_bytes, 1 };
   args[0] = rt_arg_mem(xs);

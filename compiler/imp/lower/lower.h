@@ -37,7 +37,6 @@ typedef struct HostScope {
   Vec(LaidCopy *) copies;
 } HostScope;
 
-// Code under construction for one kernel (or, with `host`, for the host).
 // Room in local memory for arrays of items: element j of an item's at j * size + item.
 typedef struct LocalRows {
   const ImpExp *item, *size;  // of the group
@@ -45,6 +44,7 @@ typedef struct LocalRows {
   const ImpExp *bytes;        // that an item takes so far
 } LocalRows;
 
+// Code under construction for one kernel (or, with `host`, for the host).
 typedef struct Code {
   Lower *lower;
   ImpBuilder *b;  // where statements go
