@@ -238,7 +238,8 @@ expect_usage --runner=./none p.fl
 expect_usage --pass-compiler-option=-Werror p.fl
 expect_usage
 
-# Several programs run in one process; where it dies, they run again, each in its own.
+# Several programs run in one process; where it dies, they run again, each in its own. They take
+# long enough for the process to be found.
 kill_hosts() {
   while grep -qs . "/proc/$1/cmdline"; do  # a process that has ended has none
     for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do
@@ -249,8 +250,8 @@ kill_hosts() {
 }
 for name in a b c; do
   printf '%s\n' "-- ==
--- input { 1 } output { 2 }
-$main" > "$name.fl"
+-- input { 200000000i64 } output { 1 }
+entry main (n: i64) : i32 = (loop x = 1 for _i < n do x * 1664525 + 1013904223) & 1" > "$name.fl"
 done
 "$flc" test -v --stage device a.fl b.fl c.fl > together 2>&1 &
 killed=$(kill_hosts $!)
