@@ -164,6 +164,7 @@ struct rt_tuning_param {
   int follows;   // the parameter whose value it has while it has none of its own, or -1
   int64_t most;  // 0: as all of the kind
   int64_t cpu_step;  // not 0: the default on CPUs is by operations (rt_threshold_now)
+  int64_t cpu_each;  // not 0: the default on CPUs is that for each core
 };
 
 // A decision between two versions.

@@ -260,6 +260,7 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
     return value;
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
   if (p->cpu_step && !ctx->gpu_code) return -p->cpu_step;
+  if (p->cpu_each && !ctx->gpu_code) return p->cpu_each * ctx->device.compute_units;
   if (value < -1) return rt_for_memory(ctx, -value);
   return value < 0 && kind >= 0 && p->follows < 0 ? rt_kind_default(ctx, kind) : value;
 }

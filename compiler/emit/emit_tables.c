@@ -87,20 +87,25 @@ int emit_check(Emit *e, const ImpStm *check) {
 
 // What one core computes while threads that sleep are woken: rounds of a host loop with less work
 // are left to one item, and so are groups, if they are too few for all cores.  On a GPU one item is
-// no match for the others.
-enum { LOOP_OPERATIONS = 1 << 20 };
+// no match for the others.  Sums of columns in bands keep lanes full: an item for each column, or
+// group, is worth it only if there are as many columns as lanes on all cores, or little to do.
+enum { LOOP_OPERATIONS = 1 << 20, BAND_OPERATIONS = 1 << 14, COLUMNS_OF_CORE = 16 };
 
-static void add_guard(Emit *e, const Guard *guard, bool one_for_two) {
+static void add_guard(Emit *e, const Guard *guard, bool one_for_two, bool bands) {
   for (int i = 0; i < e->guards.count; i++)
     if (e->guards.at[i]->name == guard->name) return;
   vec_push(&e->guards, guard);
   if (find_tuning(e, guard->name) >= 0) return;
-  TuningParam param = { guard->name, "threshold", -1, -1, NULL, 0, 0 };
+  TuningParam param = {
+    .name = guard->name, .kind = "threshold", .cpu_default = -1, .gpu_default = -1
+  };
   if (guard->kind == GUARD_LOOP) {
     param.cpu_default = one_for_two ? -LOOP_OPERATIONS : LOOP_OPERATIONS;
     param.gpu_default = 0;
   }
-  if (guard->kind == GUARD_INTRA) param.cpu_step = LOOP_OPERATIONS;
+  if (guard->kind == GUARD_INTRA)
+    param.cpu_step = bands ? BAND_OPERATIONS : LOOP_OPERATIONS;
+  if (guard->kind == GUARD_TOP && bands) param.cpu_each = COLUMNS_OF_CORE;
   if (guard->kind == GUARD_WORKERS) param.kind = "workers";
   vec_push(&e->tuning, param);
 }
@@ -108,8 +113,9 @@ static void add_guard(Emit *e, const Guard *guard, bool one_for_two) {
 static void collect_guards(Emit *e, const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_GUARD)
-      add_guard(e, (*stm)->u.guard.guard, (*stm)->u.guard.one_for_two);
-    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard, false);
+      add_guard(e, (*stm)->u.guard.guard, (*stm)->u.guard.one_for_two,
+                (*stm)->u.guard.bands);
+    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard, false, false);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
@@ -195,10 +201,11 @@ static void tuning_table(Emit *e, Text *t) {
     }
     if (is_foreign(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU], p->name)) cpu = 0;
     if (is_foreign(e->programs[PROFILE_GPU], e->programs[PROFILE_CPU], p->name)) gpu = 0;
-    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld },", c_string(p->name),
+    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld, %lld },", c_string(p->name),
                 c_string(p->kind), (long long)cpu, (long long)gpu,
                 p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most,
-                cpu == p->cpu_default ? (long long)p->cpu_step : 0);
+                cpu == p->cpu_default ? (long long)p->cpu_step : 0,
+                cpu == p->cpu_default ? (long long)p->cpu_each : 0);
   }
   if (e->tuning.count) text_add(t, "\n};\n");
 }

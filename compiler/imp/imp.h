@@ -296,10 +296,10 @@ struct ImpStm {
       const ImpExp *index;
     } read;
     // results: what the branches make, for comparing versions; one_for_two: the item of GUARD_LOOP
-    // has one array where the host has two (KernPlan)
+    // has one array where the host has two; bands: the other branch sums up in bands (KernPlan)
     struct {
       const Guard *guard;
-      bool one_for_two;
+      bool one_for_two, bands;
       const ImpExp *par, *local_bytes;
       const ImpExp *step;  // on CPUs: Guard.step, 0 if it is not known; NULL: no matter
       ImpBlock then_body, else_body;
@@ -387,6 +387,7 @@ typedef struct TuningParam {
   Name follows;  // the parameter whose value it has while it has none of its own; or NULL
   int64_t most;  // 0: no limit of its own
   int64_t cpu_step;  // not 0: by default on CPUs a step may be so many operations
+  int64_t cpu_each;  // not 0: by default on CPUs it is that for each core
 } TuningParam;
 
 typedef struct ImpProgram {

@@ -37,6 +37,7 @@ typedef enum AxisRole {
   AXIS_HIST,    // the body's results go into the bins of destinations, in any order
 } AxisRole;
 
+enum { KERN_WIDE = 16 };       // lanes of the widest vectors
 enum { SPARE_ELEMENTS = 16 };  // a line of memory, or more
 
 typedef enum TensorSpace {
@@ -188,6 +189,7 @@ typedef struct Kern {
       *rounds;  // Var -> const Term *: indices of loops of the host, below that; or NULL
   const Map *starts;  // Var -> itself: places of arrays, where chunks begin; or NULL
   const Map *usual;   // Var -> itself: widths that are as large as others; or NULL
+  const Map *wide;    // Var -> itself: widths of KERN_WIDE points at least; or NULL
   // A loop that does little stores all of an array in the place of the one before (in_place.c).
   bool one_for_two;
 } Kern;
@@ -219,6 +221,8 @@ bool kern_commutes(const Axis *axis);   // all of its operators
 bool kern_may_be_none(const Axis *axis, int hist);
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
+// `t` with its last two dimensions as one; views: Tensor -> Tensor, those that there are.
+const Tensor *tensor_rows_joined(Compiler *c, Map *views, const Tensor *t);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is
 // The dimension whose neighbours are neighbours in memory; -1: rank 0.
 int tensor_unit_dim(const Tensor *t);

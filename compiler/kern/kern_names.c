@@ -60,5 +60,6 @@ const Kern *kern_name_axes(Compiler *c, const Kern *kern) {
   kern_visit_block(&v, kern->body);
   return new_node(Kern, .name = kern->name, .loc = kern->loc,
                   .body = name_block(&n.mapper, kern->body), .outside = kern->outside,
-                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual);
+                  .rounds = kern->rounds, .starts = kern->starts, .usual = kern->usual,
+                  .wide = kern->wide);
 }

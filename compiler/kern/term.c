@@ -21,6 +21,10 @@ const Term *term_atom(Atom a) {
   return a.kind == ATOM_VAR ? term_var(a.u.var) : term_const(a.u.constant);
 }
 
+bool term_is_var(const Term *t, const Var *var) {
+  return t->kind == TERM_VAR && t->u.var == var;
+}
+
 bool term_is_i64(const Term *t, int64_t value) {
   return t->kind == TERM_CONST && t->type == PRIM_I64 && t->u.constant.u.i == value;
 }

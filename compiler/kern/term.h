@@ -66,6 +66,7 @@ const Term *term_tuning(Name name);
 // ---- asking
 
 bool term_is_i64(const Term *t, int64_t value);
+bool term_is_var(const Term *t, const Var *var);
 bool term_is_bool(const Term *t, bool value);
 bool term_same(const Term *a,
                const Term *b);  // structurally, up to the order of sums and products

@@ -575,5 +575,22 @@ expect 'heavy elements are worth a chunk sooner, but in scans, which compute the
 expect 'chunks are multiples of what vectors hold, or as few points as vectors of their own pay for' 4 \
   '^-- let unit_.* = min\(16, even' out
 
+cat > bands.fl << 'END'
+entry sums [n] [m] (xss: [n][m]f32) : [m]f32 = map f32.sum (transpose xss)
+entry numbered [n] [m] (xss: [n][m]f32) : [m]f32 =
+  map (\xs -> f32.sum (map2 (\i x -> f32.i64 i * x) (iota n) xs)) (transpose xss)
+entry composed [n] [m] (xss: [n][m]f32) : [m]f32 =
+  map (\xs -> (.1) (reduce (\(a, b) (c, d) -> (a * c, b * c + d)) (1, 0) (map (\x -> (x, x)) xs)))
+      (transpose xss)
+entry rows [n] [m] (xss: [n][m]f32) : [n]f32 = map f32.sum xss
+entry gathered [n] [m] (is: [n]i64) (xss: [n][m]f32) : [m]f32 =
+  map (\j -> f32.sum (map (\i -> xss[i, j]) is)) (iota m)
+END
+"$flc" dump --recipes bands.fl > out
+expect 'columns are summed up in bands where operators commute and only the row differs' \
+  1 '^kernel .*segred_bands_chunks' out
+expect 'many columns, too' 1 '^kernel sums.segred.*_chunks' out
+expect 'lanes are always full' 0 'if 16 <= across|if 8 <= across' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

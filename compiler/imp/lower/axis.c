@@ -169,10 +169,6 @@ static const Term *term_behind(const KernBlock *block, const Term *t) {
   return t;
 }
 
-static bool is_var(const Term *t, const Var *var) {
-  return t->kind == TERM_VAR && t->u.var == var;
-}
-
 // Where the operator chooses all of what there was or all that is new: the condition, and whether
 // what there was stays if it holds.  Else NULL.
 static const Term *condition_to_stay(const KernOp *op, bool *stays) {
@@ -180,8 +176,8 @@ static const Term *condition_to_stay(const KernOp *op, bool *stays) {
   for (int i = 0; i < op->count; i++) {
     const Term *t = term_behind(op->block, op->block->results[i]);
     if (t->kind != TERM_SELECT) return NULL;
-    bool first = is_var(t->u.select.a, op->params[i]);
-    if (!first && !is_var(t->u.select.b, op->params[i])) return NULL;
+    bool first = term_is_var(t->u.select.a, op->params[i]);
+    if (!first && !term_is_var(t->u.select.b, op->params[i])) return NULL;
     if (condition && (*stays != first || !term_same(condition, t->u.select.condition)))
       return NULL;
     *stays = first;

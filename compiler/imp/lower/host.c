@@ -222,10 +222,13 @@ static const ImpParam *guard_results(Code *k, const Stm *stm) {
   return results;
 }
 
-// Does a kernel since then have one array where the host has two?
-static bool has_one_for_two(const Lower *lower, int since) {
+// Does a kernel since then have one array where the host has two; is a sum in bands?
+static bool has_one_for_two(const KernPlan *plan) { return plan->one_for_two; }
+static bool has_bands(const KernPlan *plan) { return plan->bands; }
+
+static bool has_plan(const Lower *lower, int since, bool (*is)(const KernPlan *plan)) {
   for (int i = since; i < lower->plans.count; i++)
-    if (lower->plans.at[i]->one_for_two) return true;
+    if (is(lower->plans.at[i])) return true;
   return false;
 }
 
@@ -240,7 +243,8 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   int before = k->lower->plans.count;
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
-  bool one_for_two = has_one_for_two(k->lower, before);
+  bool one_for_two = has_plan(k->lower, before, has_one_for_two),
+       bands = has_plan(k->lower, before, has_bands);
   // On a CPU level 0 is the lanes of an item: no local memory.
   bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
   const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);
@@ -248,12 +252,13 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   const ImpExp *roundings =
       host_roundings(stm->exp->u.guard.then_body, stm->exp->u.guard.else_body);
   close_branches(&s);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GUARD,
-                              .loc = guard->loc,
-                              .u.guard = { guard, one_for_two, imp_size_exp(guard->par),
-                                           local, step_of(k, guard), then_block,
-                                           else_block, guard_results(k, stm),
-                                           stm->binder_count, roundings } });
+  imp_add_stm(
+      k->b,
+      (ImpStm){ .kind = IMP_GUARD,
+                .loc = guard->loc,
+                .u.guard = { guard, one_for_two, bands, imp_size_exp(guard->par), local,
+                             step_of(k, guard), then_block, else_block,
+                             guard_results(k, stm), stm->binder_count, roundings } });
 }
 
 static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {

@@ -15,23 +15,31 @@ static const ImpExp *list_param(Lower *lower, TuningParam param) {
 
 const ImpExp *tuning_param(Lower *lower, const char *name, const char *kind, int64_t cpu,
                            int64_t gpu) {
-  TuningParam param = { name_of(lower->c->names, name), kind, cpu, gpu, NULL, 0, 0 };
+  TuningParam param = { .name = name_of(lower->c->names, name),
+                        .kind = kind,
+                        .cpu_default = cpu,
+                        .gpu_default = gpu };
   return list_param(lower, param);
 }
 
 const ImpExp *tuning_param_following(Lower *lower, const char *name,
                                      const ImpExp *parent) {
-  TuningParam param = {
-    name_of(lower->c->names, name), "", -1, -1, parent->u.tuning, 0, 0
-  };
+  TuningParam param = { .name = name_of(lower->c->names, name),
+                        .kind = "",
+                        .cpu_default = -1,
+                        .gpu_default = -1,
+                        .follows = parent->u.tuning };
   vec_each (const TuningParam *, p, &lower->tuning)
     if (p->name == param.follows) param.kind = p->kind;
   return list_param(lower, param);
 }
 
 void tuning_param_of_recipes(Lower *lower, const char *name, int count) {
-  list_param(lower, (TuningParam){ name_of(lower->c->names, name), "recipe", 1, 1, NULL,
-                                   count, 0 });
+  list_param(lower, (TuningParam){ .name = name_of(lower->c->names, name),
+                                   .kind = "recipe",
+                                   .cpu_default = 1,
+                                   .gpu_default = 1,
+                                   .most = count });
 }
 
 // ---- those that plans mention

@@ -46,9 +46,18 @@ static void add_demand(Recipe *r, const Term *what) {
     r->condition = r->condition ? term_and(r->condition, what) : what;
 }
 
+// Is that some width is not less than all wide ones are?
+static bool is_wide_anyway(const Kern *kern, const Term *what) {
+  if (!kern->wide || what->kind != TERM_OP || what->u.op.op != OP_LE) return false;
+  const Term *least = what->u.op.args[0], *width = what->u.op.args[1];
+  return least->kind == TERM_CONST && least->type == PRIM_I64 &&
+         least->u.constant.u.i <= KERN_WIDE && width->kind == TERM_VAR &&
+         map_has(kern->wide, width->u.var);
+}
+
 // The host is to see this of the axis' width; false, and `never` or `unknown`, if that cannot be.
 static bool require(Recipe *r, const Term *what, const char *never, const char *unknown) {
-  if (term_is_bool(what, true)) return true;
+  if (term_is_bool(what, true) || is_wide_anyway(r->kern, what)) return true;
   if (term_is_bool(what, false))
     step_refuse(&r->step, "%s", never);
   else if (!kern_host_knows(r->kern, what))

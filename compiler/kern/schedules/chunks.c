@@ -10,11 +10,14 @@
 #include "kern/schedules/chunks.h"
 #include "base/map.h"
 #include "kern/kern_ask.h"
+#include "kern/schedules/bands.h"
 
 enum {
   OWN_BYTES = 1 << 14,  // of bins that a chunk has for itself
   UNKNOWN_ROUNDS = 4,
   VECTOR_LANES = 16,
+  ROWS_IN_BANDS = 256,
+  LANES_OF_ITEM = 256,  // of columns that an item goes through together (sweep.c)
 };
 
 typedef struct Cut {
@@ -26,6 +29,7 @@ typedef struct Cut {
   int at;  // of the axis in the point's statements
   const Axis *row;
   const KernSeg *seg;
+  bool columns;  // are in lanes, not the elements of rows
   Chunks *out;
   Map *starts;  // Kern.starts
 } Cut;
@@ -61,8 +65,12 @@ static bool take_apart(Cut *x) {
 
 static const Term *rows_of(const Cut *x) {
   const Term *rows = term_i64(1);
-  for (int i = 0; i < x->grid_count; i++)
-    rows = term_mul(rows, x->grid[i]->width);
+  for (int i = 0; i < x->grid_count; i++) {
+    const Term *width = x->grid[i]->width;
+    if (x->columns && i + 1 == x->grid_count)
+      width = term_ceil_div(width, term_i64(LANES_OF_ITEM));
+    rows = term_mul(rows, width);
+  }
   return rows;
 }
 
@@ -103,6 +111,10 @@ static const Term *worth_of(const Cut *x, const KernBlock *block) {
 static const Term *most_chunks(Cut *x) {
   const Term *width = term_max(x->row->width, term_i64(1)), *worth = term_i64(1);
   if (x->row->role != AXIS_SCAN && !x->seg->share) worth = worth_of(x, x->row->body);
+  if (x->columns) {
+    const Term *lanes = x->grid[x->grid_count - 1]->width;
+    worth = term_mul(worth, term_min(lanes, term_i64(LANES_OF_ITEM)));
+  }
   bool plain = term_is_i64(worth, 1);
   const Term *elements = plain ? width : term_mul(width, worth), *most;
   if (x->row->role != AXIS_HIST)
@@ -143,16 +155,15 @@ static const Term *count_of_chunks(const Term *width, const Term *size) {
   return term_max(term_i64(1), term_ceil_div(width, size));
 }
 
-static void decide(Cut *x) {
-  KernBuilder b = kern_builder(x->c, x->kern->loc);
-  const Term *rows = kern_let(&b, "rows", rows_of(x));
+static void decide(Cut *x, KernBuilder *b) {
+  const Term *rows = kern_let(b, "rows", rows_of(x));
   const Term *wanted = term_ceil_div(tuned(x, "items"), term_max(rows, term_i64(1)));
   const Term *most = term_min(wanted, most_chunks(x));
   x->out->size = kern_let(
-      &b, "chunk_size",
-      size_of_chunk(&b, x->row->width, most, !x->seg->share && has_loops(x->row->body)));
-  x->out->count = kern_let(&b, "chunks", count_of_chunks(x->row->width, x->out->size));
-  x->out->lets = kern_block(&b, NULL, 0);
+      b, "chunk_size",
+      size_of_chunk(b, x->row->width, most, !x->seg->share && has_loops(x->row->body)));
+  x->out->count = kern_let(b, "chunks", count_of_chunks(x->row->width, x->out->size));
+  x->out->pays = term_less(term_i64(1), x->out->count);
 }
 
 // ---- kernels
@@ -336,6 +347,65 @@ static const Kern *combine_partials(Cut *x) {
   const Var *const *values = fresh_values(x, copy.row, "partial");
   Axis axis = over_partials(x, &copy, &body, values);
   int count = x->out->temp_count;
+  axis.body = kern_block(&body, terms_of(values, count), count);
+  const KernStm *row = &copy.point->stms[x->at];
+  kern_axis(&b, axis, row->binders, row->binder_count);
+  for (int i = x->at + 1; i < copy.point->count; i++)
+    kern_add(&b, copy.point->stms[i]);
+  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+}
+
+// The partial results of a column in its bands: number `part` of all.
+static const KernBlock *part_of_column(Cut *x, const Bands *bands, const Copy *copy,
+                                       const Term *part) {
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  int count = x->out->temp_count, last = x->grid_count - 1;
+  const Term *band = kern_let(&b, "band", term_quot(part, x->out->count));
+  const Term *chunk = kern_let(&b, "c", term_sub(part, term_mul(band, x->out->count)));
+  const Term *place =
+      term_add(term_mul(band, bands->columns), term_var(copy->indices[last]));
+  const Var *const *values = fresh_values(x, copy->row, "partial");
+  for (int i = 0; i < count; i++) {
+    const Term **index = new_array(const Term *, last + 3);
+    for (int g = 0; g < last; g++)
+      index[g] = term_var(copy->indices[g]);
+    index[last] = place;
+    index[last + 1] = chunk;
+    kern_load_var(&b, values[i], (Access){ x->out->temps[i], index });
+  }
+  return kern_block(&b, terms_of(values, count), count);
+}
+
+// The row that is so many behind those in bands.
+static const KernBlock *row_behind(Cut *x, const Bands *bands, const Axis *row,
+                                   const Term *behind) {
+  KernBuilder b = kern_builder(x->c, x->kern->loc);
+  kern_let_var(&b, row->index, term_add(bands->summed, behind));
+  for (int i = 0; i < row->body->count; i++)
+    kern_add(&b, row->body->stms[i]);
+  return kern_block(&b, row->body->results, row->body->result_count);
+}
+
+// result[p][j] = op over partials[p][band * m + j][c] of all bands, and the rows behind them
+static const Kern *combine_bands(Cut *x, const Bands *bands) {
+  Copy copy = fresh_point(x);
+  KernBuilder b = kern_builder(x->c, x->kern->loc), body = b;
+  add_before_row(x, &b, &copy);
+  const Var *part = kern_index(x->c, "part", b.loc);
+  const Var *const *values = fresh_values(x, copy.row, "value");
+  const Term *parts = kern_let(&b, "parts", term_mul(bands->count, x->out->count));
+  const KernBlock *in_bands = part_of_column(x, bands, &copy, term_var(part));
+  const KernBlock *behind =
+      row_behind(x, bands, copy.row, term_sub(term_var(part), parts));
+  int count = x->out->temp_count;
+  kern_add(&body, (KernStm){ .kind = KERN_IF,
+                             .binders = values,
+                             .binder_count = count,
+                             .u.cond = { term_less(term_var(part), parts), in_bands,
+                                         behind, 0 } });
+  Axis axis = *copy.row;
+  axis.index = part;
+  axis.width = term_add(parts, term_sub(copy.row->width, bands->summed));
   axis.body = kern_block(&body, terms_of(values, count), count);
   const KernStm *row = &copy.point->stms[x->at];
   kern_axis(&b, axis, row->binders, row->binder_count);
@@ -624,25 +694,62 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
   out->uses[out->phase_count++] = use;
 }
 
+static void add_phases(Cut *x) {
+  if (x->row->role == AXIS_HIST) {
+    make_copies(x);
+    add_phase(x->out, fill_copies(x), USE_CHUNKS);
+    add_phase(x->out, combine_copies(x), USE_POINTS);
+    return;
+  }
+  make_partials(x);
+  if (x->seg->share != SHARE_TAKE) add_phase(x->out, reduce_chunks(x), USE_CHUNKS);
+  if (x->row->role == AXIS_REDUCE) {
+    add_phase(x->out, combine_partials(x), USE_FEW);
+    return;
+  }
+  add_phase(x->out, scan_partials(x), USE_FEW);
+  add_phase(x->out, scan_chunks(x), USE_CHUNKS);
+}
+
 bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out) {
   Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
+  KernBuilder lets = kern_builder(c, kern->loc);
   *out = (Chunks){ 0 };
   if (!take_apart(&x)) return false;
-  decide(&x);
-  if (x.row->role == AXIS_HIST) {
-    make_copies(&x);
-    add_phase(out, fill_copies(&x), USE_CHUNKS);
-    add_phase(out, combine_copies(&x), USE_POINTS);
-    return true;
-  }
-  make_partials(&x);
-  if (seg->share != SHARE_TAKE) add_phase(out, reduce_chunks(&x), USE_CHUNKS);
-  if (x.row->role == AXIS_REDUCE) {
-    add_phase(out, combine_partials(&x), USE_FEW);
-    return true;
-  }
-  add_phase(out, scan_partials(&x), USE_FEW);
-  add_phase(out, scan_chunks(&x), USE_CHUNKS);
+  decide(&x, &lets);
+  add_phases(&x);
+  out->lets = kern_block(&lets, NULL, 0);
+  return true;
+}
+
+// One chunk pays as well, if it has several bands; few rows are not worth it.
+static const Term *bands_pay(const Cut *x, const Bands *bands) {
+  const Term *parts = term_mul(bands->count, x->out->count);
+  return term_and(term_less(term_i64(1), parts),
+                  term_at_most(term_i64(ROWS_IN_BANDS), x->row->width));
+}
+
+bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
+                            Chunks *out) {
+  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
+  KernBuilder lets = kern_builder(c, kern->loc);
+  Bands bands;
+  *out = (Chunks){ 0 };
+  if (seg->share || !take_apart(&x) || !kern_in_bands(&lets, kern, &bands)) return false;
+  Cut in_bands = x;
+  in_bands.kern = bands.kern;
+  in_bands.grid_count = 0;
+  in_bands.columns = true;
+  if (!take_apart(&in_bands)) return false;
+  decide(&in_bands, &lets);
+  out->pays = bands_pay(&x, &bands);
+  out->lets = kern_block(&lets, NULL, 0);
+  make_partials(&in_bands);
+  add_phase(out, reduce_chunks(&in_bands), USE_CHUNKS);
+  Kern named = *kern;
+  named.name = bands.kern->name;
+  x.kern = &named;
+  add_phase(out, combine_bands(&x, &bands), USE_FEW);
   return true;
 }
 
@@ -659,6 +766,7 @@ bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
   kern_let_var(&b, hist->count, count_of_chunks(hist->width, term_var(hist->size)));
   *out = (Chunks){ .lets = kern_block(&b, NULL, 0),
                    .count = term_var(hist->count),
+                   .pays = term_less(term_i64(1), term_var(hist->count)),
                    .size = term_var(hist->size),
                    .temps = hist->temps,
                    .temp_count = hist->temp_count };

@@ -14,6 +14,7 @@ typedef enum KernUse {
 typedef struct Chunks {
   const KernBlock *lets;
   const Term *count, *size;
+  const Term *pays;            // or else rows stay as they are
   const Tensor *const *temps;  // partial results [rows..][count], or copies of histograms
   int temp_count;
   const Kern *phases[3];
@@ -33,6 +34,9 @@ Name kern_chunk_param(Compiler *c, const KernSeg *seg, const char *what);
 // False if they do not.  A scan that takes partial results lacks the phase that makes them.
 // The parameters that tell how many chunks there are and how large at least are `seg`'s own.
 bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out);
+// The same for sums of columns in bands (bands.h).
+bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
+                            Chunks *out);
 // The same for a histogram that `from` has made in chunks.  False also if the operator may fail,
 // which it must not for copies without elements.
 bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out);

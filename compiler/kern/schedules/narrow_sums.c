@@ -32,19 +32,15 @@ typedef struct NarrowSums {
 
 // ---- what may be narrow
 
-static bool is_var(const Term *t, const Var *var) {
-  return t->kind == TERM_VAR && t->u.var == var;
-}
-
 static bool is_sum(const KernOp *op) {
   if (op->count != 1 || op->block->count != 1 || op->block->stms[0].kind != KERN_LET)
     return false;
   const Term *t = op->block->stms[0].u.term, *neutral = op->neutral[0];
   if (t->kind != TERM_OP || t->u.op.op != OP_ADD || !prim_is_int(t->type)) return false;
-  bool left = is_var(t->u.op.args[0], op->params[0]);
-  return is_var(t->u.op.args[left ? 0 : 1], op->params[0]) &&
-         is_var(t->u.op.args[left ? 1 : 0], op->params[1]) &&
-         is_var(op->block->results[0], op->block->stms[0].binders[0]) &&
+  bool left = term_is_var(t->u.op.args[0], op->params[0]);
+  return term_is_var(t->u.op.args[left ? 0 : 1], op->params[0]) &&
+         term_is_var(t->u.op.args[left ? 1 : 0], op->params[1]) &&
+         term_is_var(op->block->results[0], op->block->stms[0].binders[0]) &&
          neutral->kind == TERM_CONST && neutral->u.constant.u.i == 0;
 }
 

@@ -86,10 +86,10 @@ static const KernPlan *chunks_or(const Scheduling *s, const Chunks *chunks,
   const KernPlan **parts = new_array(const KernPlan *, chunks->phase_count);
   for (int i = 0; i < chunks->phase_count; i++)
     parts[i] = one_kernel(s, chunks->phases[i], chunks->uses[i]);
-  return new_node(
-      KernPlan, .lets = chunks->lets, .condition = term_less(term_i64(1), chunks->count),
-      .parts = parts, .part_count = chunks->phase_count, .temps = chunks->temps,
-      .temp_count = chunks->temp_count, .share = s->seg->share, .otherwise = otherwise);
+  return new_node(KernPlan, .lets = chunks->lets, .condition = chunks->pays,
+                  .parts = parts, .part_count = chunks->phase_count,
+                  .temps = chunks->temps, .temp_count = chunks->temp_count,
+                  .share = s->seg->share, .otherwise = otherwise);
 }
 
 // Rows in chunks if that gives more than one, else as they are.
@@ -107,6 +107,8 @@ static bool has_rows(const Scheduling *s) {
 
 static const KernPlan *in_chunks_or_not(const Scheduling *s, const Kern *kern) {
   Chunks chunks;
+  if (has_rows(s) && kern_columns_in_chunks(s->c, kern, s->seg, &chunks))
+    return chunks_or(s, &chunks, one_kernel(s, kern, USE_POINTS));
   return has_rows(s) && kern_in_chunks(s->c, kern, s->seg, &chunks)
              ? in_chunks(s, kern, &chunks)
              : one_kernel(s, kern, USE_POINTS);
@@ -198,12 +200,21 @@ static void check_plan(Compiler *c, const KernPlan *plan, const Kern *naive) {
   }
 }
 
+static bool has_bands(const KernPlan *plan) {
+  if (!plan) return false;
+  bool found = (plan->kern && plan->kern->wide) || has_bands(plan->otherwise);
+  for (int i = 0; i < plan->part_count && !found; i++)
+    found = has_bands(plan->parts[i]);
+  return found;
+}
+
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
   plan = *plan_of_hist(&s, mem_copy(&plan, sizeof plan));
   plan.one_for_two = plain->one_for_two;
+  plan.bands = has_bands(&plan);
   if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
 }

@@ -37,9 +37,16 @@ static void see_loop_index(KernVisitor *v, const KernStm *stm) {
     map_put(v->state, stm->u.axis->index, stm);
 }
 
-static void see_moved_place(void *state, const Var *var) {
-  MemoryWalk *x = state;
-  x->by_rows += map_has(x->loops, var);
+// Does a loop's index stand in it, but where it steps over rows of some width?
+static bool moves_within_row(const MemoryWalk *x, const Term *at) {
+  if (at->kind == TERM_VAR) return map_has(x->loops, at->u.var);
+  const Term *operands[3];
+  int count = term_operands(at, operands);
+  bool by_rows = at->kind == TERM_OP && at->u.op.op == OP_MUL &&
+                 operands[0]->kind != TERM_CONST && operands[1]->kind != TERM_CONST;
+  for (int i = 0; i < count; i++)
+    if (!by_rows && moves_within_row(x, operands[i])) return true;
+  return false;
 }
 
 static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) {
@@ -50,13 +57,23 @@ static bool access_mentions(const MemoryWalk *x, Access access, const Var *var) 
   return false;
 }
 
-// Along what do neighbours in memory lie?  What is the same for all points lies anywhere.
+// Does a loop go through what is read?
+static bool moves(const MemoryWalk *x, Access access) {
+  for (int d = 0; d < access.tensor->rank; d++) {
+    const Term *at = term_inlined(x->lets, access.index[d]);
+    if (!at || term_mentions_any(at, x->loops)) return true;
+  }
+  return false;
+}
+
+// Along what do neighbours in memory lie?  What is the same for all points lies anywhere, and what
+// no loop goes through is read once.
 static void see_column(KernVisitor *v, Access access, bool stores) {
   MemoryWalk *x = v->state;
   int unit = tensor_unit_dim(access.tensor);
   const Term *at = unit < 0 ? NULL : term_inlined(x->lets, access.index[unit]);
-  if (!v->depth || !at || !access_mentions(x, access, x->points->index)) return;
-  term_each_var(at, see_moved_place, x);
+  if (!moves(x, access) || !at || !access_mentions(x, access, x->points->index)) return;
+  x->by_rows += moves_within_row(x, at);
   if (stores || !term_mentions(at, x->points->index)) return;
   x->by_columns++;
   vec_each (const KernStm **, stm, &x->grid)

@@ -89,20 +89,6 @@ static bool can_join(Joining *x) {
 
 // ---- the new axis
 
-static const Tensor *joined_view(const Joining *x, const Tensor *t) {
-  const Tensor *known = map_get(x->views, t);
-  if (known) return known;
-  const Term **dims = new_array(const Term *, t->rank);
-  for (int d = 0; d < t->rank - 1; d++)
-    dims[d] = t->dims[d];
-  dims[t->rank - 2] = term_mul(t->dims[t->rank - 2], t->dims[t->rank - 1]);
-  Tensor *view = mem_copy(tensor_new(x->c, t->name, t->elem, dims, t->rank - 1, t->space),
-                          sizeof *view);
-  view->of = t;
-  map_put(x->views, t, view);
-  return view;
-}
-
 static const KernBlock *join_places(KernMapper *m, const KernBlock *block) {
   const Joining *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
@@ -112,7 +98,7 @@ static const KernBlock *join_places(KernMapper *m, const KernBlock *block) {
       const Tensor *t = stm.u.load.tensor;
       const Term **index = mem_copy(stm.u.load.index, sizeof *index * (size_t)t->rank);
       index[t->rank - 2] = term_var(x->index);
-      stm.u.load = (Access){ joined_view(x, t), index };
+      stm.u.load = (Access){ tensor_rows_joined(x->c, x->views, t), index };
     }
     kern_add(&b, stm);
   }
