@@ -296,7 +296,8 @@ struct ImpStm {
       const ImpExp *index;
     } read;
     // results: what the branches make, for comparing versions; one_for_two: the item of GUARD_LOOP
-    // has one array where the host has two; bands: the other branch sums up in bands (KernPlan)
+    // has one array where the host has two; bands: the last version of the other
+    // branch is but sums in bands (KernPlan)
     struct {
       const Guard *guard;
       bool one_for_two, bands;

@@ -592,5 +592,17 @@ expect 'columns are summed up in bands where operators commute and only the row 
 expect 'many columns, too' 1 '^kernel sums.segred.*_chunks' out
 expect 'lanes are always full' 0 'if 16 <= across|if 8 <= across' out
 
+cat > grid.fl << 'END'
+entry scaled [n] [m] (xss: [n][m]i32) : [n][m]i32 =
+  transpose (map (\xs -> let s = i32.sum xs in map (\x -> x * 3 - s) xs) (transpose xss))
+entry mixed [n] [m] (xss: [n][m]i32) : [m][n]i32 =
+  map (\xs -> let s = i32.sum xs in map (\x -> x * 3 - s) xs) (transpose xss)
+entry narrow [n] (xss: [n][8]i32) : [n][8]i32 =
+  transpose (map (\xs -> let s = i32.sum xs in map (\x -> x * 3 - s) xs) (transpose xss))
+END
+"$flc" dump --recipes grid.fl > out
+expect 'grids turn to where neighbours in memory lie' 1 '^kernel .*_across' out
+some 'which is in all accesses' '^kernel scaled.*_across' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -222,14 +222,20 @@ static const ImpParam *guard_results(Code *k, const Stm *stm) {
   return results;
 }
 
-// Does a kernel since then have one array where the host has two; is a sum in bands?
-static bool has_one_for_two(const KernPlan *plan) { return plan->one_for_two; }
-static bool has_bands(const KernPlan *plan) { return plan->bands; }
-
-static bool has_plan(const Lower *lower, int since, bool (*is)(const KernPlan *plan)) {
+// Does a kernel since then have one array where the host has two?
+static bool has_one_for_two(const Lower *lower, int since) {
   for (int i = since; i < lower->plans.count; i++)
-    if (is(lower->plans.at[i])) return true;
+    if (lower->plans.at[i]->one_for_two) return true;
   return false;
+}
+
+// Is the last of the versions that a guard leaves but sums of columns in bands?
+static bool sums_in_bands(const Lower *lower, int since, const ImpBlock *versions) {
+  vec_each (const ImpStm **, stm, versions)
+    if ((*stm)->kind == IMP_GUARD) return (*stm)->u.guard.bands;
+  for (int i = since; i < lower->plans.count; i++)
+    if (!lower->plans.at[i]->bands) return false;
+  return since < lower->plans.count;
 }
 
 static const ImpExp *step_of(const Code *k, const Guard *guard) {
@@ -243,8 +249,8 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   ImpBlock then_block = host_branch(&s, stm->exp->u.guard.then_body);
   int before = k->lower->plans.count;
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
-  bool one_for_two = has_plan(k->lower, before, has_one_for_two),
-       bands = has_plan(k->lower, before, has_bands);
+  bool one_for_two = has_one_for_two(k->lower, before),
+       bands = sums_in_bands(k->lower, before, &else_block);
   // On a CPU level 0 is the lanes of an item: no local memory.
   bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
   const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);

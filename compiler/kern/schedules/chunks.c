@@ -17,7 +17,7 @@ enum {
   UNKNOWN_ROUNDS = 4,
   VECTOR_LANES = 16,
   ROWS_IN_BANDS = 256,
-  LANES_OF_ITEM = 256,  // of columns that an item goes through together (sweep.c)
+  LANES_OF_ITEM = 1024,  // of columns that an item goes through together (sweep.c)
 };
 
 typedef struct Cut {
@@ -722,13 +722,6 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *o
   return true;
 }
 
-// One chunk pays as well, if it has several bands; few rows are not worth it.
-static const Term *bands_pay(const Cut *x, const Bands *bands) {
-  const Term *parts = term_mul(bands->count, x->out->count);
-  return term_and(term_less(term_i64(1), parts),
-                  term_at_most(term_i64(ROWS_IN_BANDS), x->row->width));
-}
-
 bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
                             Chunks *out) {
   Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
@@ -742,7 +735,7 @@ bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
   in_bands.columns = true;
   if (!take_apart(&in_bands)) return false;
   decide(&in_bands, &lets);
-  out->pays = bands_pay(&x, &bands);
+  out->pays = term_at_most(term_i64(ROWS_IN_BANDS), x.row->width);
   out->lets = kern_block(&lets, NULL, 0);
   make_partials(&in_bands);
   add_phase(out, reduce_chunks(&in_bands), USE_CHUNKS);

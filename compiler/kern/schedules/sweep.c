@@ -5,6 +5,7 @@
 
 enum {
   VECTORS = 16,      // of columns that go together
+  IN_BANDS = 64,     // of those in bands, whose items need not share columns out
   MANY_ROWS = 4000,  // of fewer rows the caches hold much, and sums stay in registers
 };
 
@@ -138,7 +139,7 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
     where_rows_are_many(r, points);
   recipe_split(r, points->name, way->lanes, SPLIT_OVERLAP);
   Name vectors = recipe_outer(r, points->name);
-  recipe_split(r, vectors, VECTORS, SPLIT_SHORT);
+  recipe_split(r, vectors, s->kern->wide ? IN_BANDS : VECTORS, SPLIT_SHORT);
   recipe_sweep(r, vectors, way->rows);
   parts_in_lanes(r, way);
   schedule_offer(s, out, &cand);

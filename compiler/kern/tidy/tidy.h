@@ -71,6 +71,10 @@ typedef struct KernQuick {
 // of one axis; false: it has none.
 bool kern_join_grid(Compiler *c, const Kern *kern, KernQuick *out);
 
+// The kernel with the axis of the grid inside along which neighbours in memory lie; false: it is
+// there, or there is none (grid_order.c).
+bool kern_order_grid(Compiler *c, const Kern *kern, KernQuick *out);
+
 // The kernel with products in the place of divisions of indices; false: there are none
 // (reciprocals.c).
 bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
