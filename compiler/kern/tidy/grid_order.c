@@ -35,7 +35,7 @@ static void see_neighbours(KernVisitor *v, Access access, bool stores) {
     x->along[i] += term_mentions(at, x->axes[i]->index);
 }
 
-static const KernBlock *find_grid(GridOrder *x, const KernBlock *block) {
+static const KernBlock *walk_grid(GridOrder *x, const KernBlock *block) {
   while (x->count < MOST_AXES && block->count == 1 && block->stms[0].kind == KERN_AXIS &&
          block->stms[0].u.axis->bind == BIND_GRID &&
          block->stms[0].u.axis->role == AXIS_MAP) {
@@ -68,7 +68,7 @@ static const KernBlock *grid_around(GridOrder *x, Loc loc, const KernBlock *body
 bool kern_order_grid(Compiler *c, const Kern *kern, KernQuick *out) {
   Map *lets = map_new(NULL);
   GridOrder x = { .c = c, .lets = lets };
-  const KernBlock *body = find_grid(&x, kern->body);
+  const KernBlock *body = walk_grid(&x, kern->body);
   KernVisitor all = { .stm = see_binding, .state = lets },
               accesses = { .access = see_neighbours, .state = &x };
   kern_visit_block(&all, body);
