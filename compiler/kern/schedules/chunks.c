@@ -234,15 +234,24 @@ static Axis chunk_of(Cut *x, KernBuilder *b, const Axis *row, const Var *chunk) 
   return axis;
 }
 
-// temp[indices.., extra..]
-static Access temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *last,
-                      const Term *next) {
+// Where columns are in lanes, they lie side by side, so that cores store to lines of their own.
+static void chunk_before_columns(const Cut *x, const Term **terms) {
+  int last = x->grid_count - 1;
+  const Term *chunk = terms[last + 1];
+  terms[last + 1] = terms[last];
+  terms[last] = chunk;
+}
+
+// temp[indices.., chunk, bin]
+static Access temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *chunk,
+                      const Term *bin) {
   const Term **index = new_array(const Term *, x->grid_count + 3);
   int n = 0;
   for (; n < x->grid_count; n++)
     index[n] = term_var(copy->indices[n]);
-  if (last) index[n++] = last;
-  if (next) index[n++] = next;
+  index[n++] = chunk;
+  if (x->columns) chunk_before_columns(x, index);
+  if (bin) index[n++] = bin;
   return (Access){ temp, index };
 }
 
@@ -252,6 +261,7 @@ static const Tensor *temp_new(Cut *x, const char *name, PrimType elem, const Ter
   for (; n < x->grid_count; n++)
     dims[n] = x->grid[n]->width;
   dims[n++] = x->out->count;
+  if (x->columns) chunk_before_columns(x, dims);
   if (bins) dims[n++] = bins;
   return tensor_new(x->c, name, elem, dims, n, TENSOR_GLOBAL);
 }
@@ -355,23 +365,25 @@ static const Kern *combine_partials(Cut *x) {
   return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
 }
 
-// The partial results of a column in its bands: number `part` of all.
-static const KernBlock *part_of_column(Cut *x, const Bands *bands, const Copy *copy,
-                                       const Term *part) {
+// A partial result of a column, of all in its bands of all chunks, which lie behind one another.
+static const KernBlock *part_of_column(Cut *x, const Copy *copy, const Term *part,
+                                       const Term *parts) {
   KernBuilder b = kern_builder(x->c, x->kern->loc);
   int count = x->out->temp_count, last = x->grid_count - 1;
-  const Term *band = kern_let(&b, "band", term_quot(part, x->out->count));
-  const Term *chunk = kern_let(&b, "c", term_sub(part, term_mul(band, x->out->count)));
-  const Term *place =
-      term_add(term_mul(band, bands->columns), term_var(copy->indices[last]));
   const Var *const *values = fresh_values(x, copy->row, "partial");
   for (int i = 0; i < count; i++) {
-    const Term **index = new_array(const Term *, last + 3);
-    for (int g = 0; g < last; g++)
-      index[g] = term_var(copy->indices[g]);
-    index[last] = place;
-    index[last + 1] = chunk;
-    kern_load_var(&b, values[i], (Access){ x->out->temps[i], index });
+    const Tensor *temp = x->out->temps[i];
+    const Term **dims = mem_copy(temp->dims, sizeof *dims * (size_t)temp->rank);
+    dims[last] = parts;
+    dims[last + 1] = x->grid[last]->width;
+    Tensor *view =
+        mem_copy(tensor_new(x->c, temp->name, temp->elem, dims, temp->rank, temp->space),
+                 sizeof *view);
+    view->of = temp;
+    Access from = temp_at(x, view, copy, part, NULL);
+    const Term **index = mem_copy(from.index, sizeof *index * (size_t)temp->rank);
+    chunk_before_columns(x, index);
+    kern_load_var(&b, values[i], (Access){ view, index });
   }
   return kern_block(&b, terms_of(values, count), count);
 }
@@ -386,7 +398,7 @@ static const KernBlock *row_behind(Cut *x, const Bands *bands, const Axis *row,
   return kern_block(&b, row->body->results, row->body->result_count);
 }
 
-// result[p][j] = op over partials[p][band * m + j][c] of all bands, and the rows behind them
+// result[p][j] = op over partials[p][c][band * m + j] of all bands, and the rows behind them
 static const Kern *combine_bands(Cut *x, const Bands *bands) {
   Copy copy = fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body = b;
@@ -394,7 +406,7 @@ static const Kern *combine_bands(Cut *x, const Bands *bands) {
   const Var *part = kern_index(x->c, "part", b.loc);
   const Var *const *values = fresh_values(x, copy.row, "value");
   const Term *parts = kern_let(&b, "parts", term_mul(bands->count, x->out->count));
-  const KernBlock *in_bands = part_of_column(x, bands, &copy, term_var(part));
+  const KernBlock *in_bands = part_of_column(x, &copy, term_var(part), parts);
   const KernBlock *behind =
       row_behind(x, bands, copy.row, term_sub(term_var(part), parts));
   int count = x->out->temp_count;

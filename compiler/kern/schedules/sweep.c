@@ -4,15 +4,16 @@
 #include "kern/schedules/schedule.h"
 
 enum {
-  VECTORS = 16,      // of columns that go together
-  IN_BANDS = 64,     // of those in bands, whose items need not share columns out
+  VECTORS = 16,  // of columns that go together
+  LONG_PIECE =
+      64,  // of those whose rows are in chunks, so that items need not share columns out
   MANY_ROWS = 4000,  // of fewer rows the caches hold much, and sums stay in registers
 };
 
-// So many columns at least go in vectors of `lanes`, with so many rows at once: few columns wait
-// for their sums, many for memory, which one row after the other suits best.
+// So many columns at least go in vectors of `lanes`, so many of these together, with so many rows at
+// once: few columns wait for their sums, many for memory, which one row after the other suits best.
 typedef struct SweepWay {
-  int columns, lanes, rows;
+  int columns, lanes, vectors, rows;
 } SweepWay;
 
 typedef struct MemoryWalk {
@@ -139,20 +140,23 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
     where_rows_are_many(r, points);
   recipe_split(r, points->name, way->lanes, SPLIT_OVERLAP);
   Name vectors = recipe_outer(r, points->name);
-  recipe_split(r, vectors, s->kern->wide ? IN_BANDS : VECTORS, SPLIT_SHORT);
+  recipe_split(r, vectors, way->vectors, SPLIT_SHORT);
   recipe_sweep(r, vectors, way->rows);
   parts_in_lanes(r, way);
   schedule_offer(s, out, &cand);
 }
 
 void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
-  static const SweepWay many = { 32, LANES, 1 }, some = { 8, LANES / 2, 4 },
-                        few = { 4, 4, 4 };
+  static const SweepWay columns[] = { { 32, LANES, VECTORS, 1 },
+                                      { 8, LANES / 2, VECTORS, 4 },
+                                      { 4, 4, VECTORS, 4 } },
+                        wide[] = { { 512, LANES, LONG_PIECE, 1 },
+                                   { LANES, LANES, VECTORS, 1 } };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
   if (!points || !goes_from_row_to_row(s->kern, points)) return;
-  add_sweep(s, out, points, chunks ? last : NULL, &many);
-  if (schedule_has_role(last->body, AXIS_MAP)) return;
-  add_sweep(s, out, points, chunks ? last : NULL, &some);
-  add_sweep(s, out, points, chunks ? last : NULL, &few);
+  int count = s->kern->wide ? 2 : schedule_has_role(last->body, AXIS_MAP) ? 1 : 3;
+  for (int i = 0; i < count; i++)
+    add_sweep(s, out, points, chunks ? last : NULL,
+              s->kern->wide ? &wide[i] : &columns[i]);
 }
