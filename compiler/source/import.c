@@ -1,6 +1,7 @@
 // Which file an import names, and its text.
 #include "base/mem.h"
 #include "source/source.h"
+#include <stdlib.h>
 #include <string.h>
 
 // The path without its last part, "" or "folder/".
@@ -41,19 +42,36 @@ const char *source_import_path(const AstModExp *import, const char *ending) {
   return straight(text_format("%s%s%s", folder, import->u.path, ending));
 }
 
-SourceFile *source_import(const Compiler *c, const AstModExp *import) {
+// The file at the path, which is read once; NULL if there is none.
+static SourceFile *file_at(const Compiler *c, const char *path) {
+  Name name = name_of(c->names, path);
+  SourceFile *known = map_get(c->sources, name);
+  if (known) return known;
+  size_t length;
+  const char *text = text_read_file(path, &length);
+  if (!text) return NULL;
+  known = source_file_new(path, text, length);
+  map_put(c->sources, name, known);
+  return known;
+}
+
+// As in the folder, which is "" or ends in a slash.
+static SourceFile *file_in(const Compiler *c, const char *folder, const char *path) {
   static const char *const endings[] = { ".fl", ".fut" };
-  for (int i = 0; i < 2; i++) {
-    size_t length;
-    const char *path = source_import_path(import, endings[i]);
-    Name name = name_of(c->names, path);
-    SourceFile *known = map_get(c->sources, name);
-    if (known) return known;
-    const char *text = text_read_file(path, &length);
-    if (!text) continue;
-    known = source_file_new(path, text, length);
-    map_put(c->sources, name, known);
-    return known;
+  SourceFile *file = NULL;
+  for (int i = 0; i < 2 && !file; i++)
+    file = file_at(c, straight(text_format("%s%s%s", folder, path, endings[i])));
+  return file;
+}
+
+SourceFile *source_import(const Compiler *c, const AstModExp *import) {
+  const char *path = import->u.path, *folders = getenv("FLC_IMPORTS");
+  if (*path == '/') return file_in(c, "", path);
+  SourceFile *file = file_in(c, folder_of(import->loc.file->path), path);
+  while (folders && *folders && !file) {
+    int length = (int)strcspn(folders, ":");
+    if (length > 0) file = file_in(c, text_format("%.*s/", length, folders), path);
+    folders += length + (folders[length] == ':');
   }
-  return NULL;
+  return file;
 }

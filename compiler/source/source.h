@@ -10,7 +10,8 @@ AstProgram *source_parse(Compiler *c, const SourceFile *file);
 
 // The path of the file that an import names, if it has that ending.
 const char *source_import_path(const AstModExp *import, const char *ending);
-// The file that an import names; NULL if it cannot be read.
+// The file that an import names, beside the file that imports or else in a folder of FLC_IMPORTS;
+// NULL if it cannot be read.
 SourceFile *source_import(const Compiler *c, const AstModExp *import);
 
 // The body of a parametric module once more, as a tree that shares nothing with other ones.

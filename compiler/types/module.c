@@ -2,6 +2,7 @@
 // bound to the argument.
 #include "types/module.h"
 #include "source/source.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -223,6 +224,9 @@ static void hint_import(Check *k, const char *path) {
     hint(k->c, "`flc pkg sync` fetches the packages that futhark.pkg names");
   else if (ending && (strcmp(ending, ".fl") == 0 || strcmp(ending, ".fut") == 0))
     hint(k->c, "leave out the ending `%s`", ending);
+  else if (*path != '/' && getenv("FLC_IMPORTS"))
+    hint(k->c, "paths are relative to the file that imports, or else to %s",
+         getenv("FLC_IMPORTS"));
   else if (*path != '/')
     hint(k->c, "paths are relative to the file that imports");
 }

@@ -60,4 +60,24 @@ expect 1 'parameter s: #a . #b i32 \(#c . #d\): .*found .#.$' part '#a'
 expect 1 'hint: the number of a constructor comes first' part '#a'
 expect 1 'parameter xs: \[n\]\(#a . #e i32\): ' part '1 2 0'
 expect 1 'hint: the fields of a record follow one another' signs '{1}'
+
+# ---- imports from other folders: what is beside the file that imports comes first
+mkdir -p more/sub 'last one'
+echo 'def one = 1i32' > beside.fl
+echo 'def one = 10i32' > more/beside.fl
+printf 'import "inner"\ndef two = 20i32 + inner\n' > more/sub/two.fl
+echo 'def inner = 300i32' > more/sub/inner.fl
+echo 'def three = 4000i32' > 'last one/three.fut'
+cat > p.fl << 'END'
+import "beside"
+import "sub/two"
+import "three"
+entry main (x: i32) = x + one + two + three
+END
+expect 1 'p.fl:2:1: error: cannot read `sub/two.fl`' main 1
+expect 1 'hint: paths are relative to the file that imports$' main 1
+export FLC_IMPORTS=":/absent:$folder/more/:$folder/last one"
+expect 0 '^4322i32$' main 1
+rm -r 'last one'
+expect 1 "hint: paths are relative to the file that imports, or else to :/absent:$folder/more/:" main 1
 [ "$failures" = 0 ]

@@ -26,18 +26,26 @@ def compiler():
     raise Error("there is no flc: install this package with pip, or set FLC to the path of the compiler")
 
 
-def run_flc(command, path, options=()):
-    """What flc prints; CompileError with what it says if it fails.
+def environment(imports):
+    """For flc: `imports` is a folder for imports of what is not beside the program, or None."""
+    out = opencl.environment()
+    if imports:
+        out["FLC_IMPORTS"] = ":".join(filter(None, [str(imports), out.get("FLC_IMPORTS")]))
+    return out
+
+
+def run_flc(command, path, options=(), imports=None):
+    """What flc prints, and what it warns of; CompileError with what it says if it fails.
 
     It runs beside the program, so that what it makes, and thereby the cache, does not depend on the folder.
     """
     path = Path(path)
     words = [compiler(), command, path.name, *map(str, options)]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-                          errors="replace", cwd=path.parent, env=opencl.environment())
+                          errors="replace", cwd=path.parent, env=environment(imports))
     if done.returncode != 0:
         raise CompileError(done.stderr.strip() or f"flc ended with status {done.returncode}")
-    return done.stdout
+    return done.stdout, done.stderr.strip()
 
 
 # ---- the cache
@@ -129,14 +137,15 @@ def shared_object(source, folder):
     return target
 
 
-def build(path, options=()):
-    """The shared object of a program, its manifest, and the folder to be removed when the library is loaded."""
+def build(path, options=(), imports=None):
+    """The shared object of a program, its manifest, what flc warns of, and the folder to be removed when the library is
+    loaded."""
     folder = tempfile.mkdtemp(prefix="flc-")
     try:
         base = Path(folder) / "library"
-        run_flc("lib", path, ["-o", base, *options])
+        _, warned = run_flc("lib", path, ["-o", base, *options], imports)
         manifest = json.loads(base.with_suffix(".json").read_text(encoding="utf-8"))
-        return shared_object(base.with_suffix(".c"), folder), manifest, folder
+        return shared_object(base.with_suffix(".c"), folder), manifest, warned, folder
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

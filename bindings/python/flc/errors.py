@@ -9,6 +9,10 @@ class CompileError(Error):
     """The compiler refused the program; the text is the compiler's."""
 
 
+class CompileWarning(UserWarning):
+    """What the compiler warns of in a program that it compiled."""
+
+
 class ProgramError(Error):
     """The program failed while running: a failed check, an array of the wrong size."""
 

@@ -84,13 +84,22 @@ def run_entry(library, name, arguments, on_device):
     return result
 
 
+def bound(name, signature, module, arguments, named):
+    """The arguments in order; a TypeError that shows how the entry point is called, if they are too few or too many."""
+    try:
+        return list(signature.bind(module, *arguments, **named).arguments.values())[1:]
+    except TypeError as error:
+        shown = signature.replace(parameters=list(signature.parameters.values())[1:])
+        raise TypeError(f"{error}: {name}{shown}") from None
+
+
 def entry_method(name, entry, comment):
     signature = signature_of(entry)
     count = len(entry["inputs"])
 
     def method(self, *arguments, on_device=False, **named):
         if named or len(arguments) != count:
-            arguments = list(signature.bind(self, *arguments, **named).arguments.values())[1:]
+            arguments = bound(name, signature, self, arguments, named)
         return run_entry(self._library, name, arguments, on_device)
 
     method.__name__ = method.__qualname__ = name
@@ -105,8 +114,8 @@ def entry_method(name, entry, comment):
 class Module:
     """A compiled program.  Its entry points are methods: `module.main(a, b)`."""
 
-    def __init__(self, path, text, options, settings, library):
-        self._path, self._text, self._options, self._settings = path, text, options, settings
+    def __init__(self, path, imports, options, settings, library):
+        self._path, self._imports, self._options, self._settings = path, imports, options, settings
         self._library = library
         self._tuning = {}
 
@@ -129,21 +138,26 @@ class Module:
     def tree(self, entry=None):
         """The versions of the program, the guards that choose between them and their thresholds, drawn as text."""
         options = ["-e", entry] if entry else []
-        return build.run_flc("tree", self._path, [*options, *self._options])
+        return build.run_flc("tree", self._path, [*options, *self._options], self._imports)[0]
 
     def to_device(self, array, type=None):
         """Puts an array on the device, where it stays.  `type`: as "[]f32"; without it by the array's own."""
         if type is None:
             array = values.np.asarray(array)
         name = type or "[]" * array.ndim + element_type(array.dtype)
-        if self._library.types.get(name, {}).get("kind") != "array":
-            known = [name for name, kind in self._library.types.items() if kind["kind"] == "array"]
-            raise TypeError(f"the program has no arrays of type {name}, but {', '.join(known) or 'none'}")
+        self._check_array_type(name)
         return values.new_array(self._library, "array", name, array)
+
+    def _check_array_type(self, type):
+        types = self._library.types
+        if types.get(type, {}).get("kind") != "array":
+            known = [name for name, kind in types.items() if kind["kind"] == "array"]
+            raise TypeError(f"the program has no arrays of type {type}, but {', '.join(known) or 'none'}")
 
     def from_cl_mem(self, pointer, type, shape):
         """An array around a buffer of OpenCL (an integer: PyOpenCL's int_ptr), which the array retains."""
         library = self._library
+        self._check_array_type(type)
         kind = library.types[type]
         make = library.function(kind["ops"]["new_raw"], values.POINTER, values.POINTER, values.POINTER,
                                 *[values.ctypes.c_int64] * kind["rank"])
@@ -195,6 +209,15 @@ class Module:
         """Measures the versions of an entry point (by default `main`, or the only one) on lists of arguments, sets the
         parameters to what was fastest, and returns them.  `budget`: seconds for all measurements."""
         entry = self._entry_name(entry)
+        train = list(train)
+        for arguments in train:
+            if not isinstance(arguments, (tuple, list)):
+                raise TypeError("train: expected a list that has a tuple of arguments for each run, found "
+                                f"{type(arguments).__name__} in it")
+        if not train:
+            raise ValueError("train: expected a tuple of arguments for at least one run, found none")
+        if budget is not None and not budget > 0:
+            raise ValueError(f"budget: expected seconds, found {budget}")
         with tempfile.TemporaryDirectory(prefix="flc-") as folder:
             options = ["--entry", entry, "--output", f"{folder}/tuning", "--quiet", "--no-log", *self._device_options()]
             if budget:
@@ -203,7 +226,7 @@ class Module:
                 path = Path(folder) / f"set{i}"
                 path.write_bytes(self._data(entry, arguments))
                 options += ["--data", path]
-            build.run_flc("tune", self._path, options)
+            build.run_flc("tune", self._path, options, self._imports)
             found = read_tuning((Path(folder) / "tuning").read_text(encoding="utf-8"))
         # Which recipe a kernel has is compiled in, unless there are several in the source.
         self.set_tuning({name: value for name, value in found.items()
@@ -254,7 +277,7 @@ class Module:
         raise TypeError("a module cannot be pickled: compile the program in each process, which takes it from the cache")
 
     def __repr__(self):
-        return f"<{self._path}: {', '.join(self._library.entries)}>"
+        return f"<{self._path}: {', '.join(self._library.entries) or 'no entry points'}>"
 
 
 class Profile:
@@ -285,9 +308,9 @@ def read_tuning(text):
     return {name.strip(): int(value) for name, _, value in (line.partition("=") for line in lines if line)}
 
 
-def load(path, text, settings, options):
-    """The module of the program at the path, whose text is given for the comments in it."""
-    so, manifest, folder = build.build(path, options)
+def load(path, text, settings, options, imports):
+    """The module of the program at the path, whose text is given for the comments in it; and what flc warns of."""
+    so, manifest, warned, folder = build.build(path, options, imports)
     try:
         opencl.load()
         library = Library(values.ctypes.CDLL(str(so)), manifest, settings)
@@ -300,4 +323,4 @@ def load(path, text, settings, options):
         if not hasattr(Module, name):
             members[name] = method
     kind = type(Path(path).stem, (Module,), {**members, "__doc__": f"The program {Path(path).name}."})
-    return kind(path, text, options, settings, library)
+    return kind(path, imports, options, settings, library), warned

@@ -196,9 +196,11 @@ def restore(library, type_name, data):
 ACCEPTED = {"b": "b", "i": "iu", "u": "iu", "f": "iuf"}
 
 
-def in_range(what, dtype, fits):
-    if not fits:
-        raise OverflowError(f"{what}: out of range for {dtype}")
+def in_range(what, dtype, numbers, fits):
+    """OverflowError with the first of the numbers that does not fit."""
+    outside = next((one for one, inside in zip(numbers.flat, fits.flat) if not inside), None)
+    if outside is not None:
+        raise OverflowError(f"{what}: {outside} is out of range for {dtype}")
 
 
 def of_integers(what, value, found, dtype):
@@ -207,22 +209,34 @@ def of_integers(what, value, found, dtype):
     if not all(isinstance(one, (int, np.integer)) and not isinstance(one, bool) for one in objects.flat):
         return found
     limits = np.iinfo(dtype)
-    in_range(what, dtype, all(limits.min <= one <= limits.max for one in objects.flat))
+    in_range(what, dtype, objects, np.asarray([limits.min <= one <= limits.max for one in objects.flat]))
     return objects.astype(dtype)
 
 
-def from_python(what, found, dtype):
+def from_python(what, value, found, dtype):
     """Lists and numbers, which have no exact type of their own: what does not fit is an error."""
     if found.size and found.dtype.kind not in ACCEPTED[dtype.kind]:
-        raise TypeError(f"{what}: expected {dtype}, found {found.dtype}")
+        raise TypeError(f"{what}: expected {dtype}, found {type_of(value, found)}")
     if found.size and dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        in_range(what, dtype, limits.min <= int(found.min()) and int(found.max()) <= limits.max)
+        if not limits.min <= int(found.min()) <= int(found.max()) <= limits.max:
+            of_integers(what, found.tolist(), found, dtype)
     with np.errstate(over="ignore"):
         made = found.astype(dtype)
     if dtype.kind == "f":
-        in_range(what, dtype, np.array_equal(np.isinf(made), np.isinf(found)))
+        in_range(what, dtype, found, np.isinf(made) == np.isinf(found))
     return made
+
+
+def type_of(value, found):
+    """What messages call the type of a value, which numpy has found to be `found`."""
+    if isinstance(value, np.ndarray):
+        fields = value.dtype.names
+        return f"an array with the fields {', '.join(fields)}" if fields else f"{found.dtype}"
+    if isinstance(value, (list, tuple, range)) and found.size:
+        kinds = dict.fromkeys(type(one).__name__ for one in np.asarray(value, object).flat)
+        return f"a {type(value).__name__} of {' and '.join(kinds)}"
+    return type(value).__name__
 
 
 def find_array(what, value, wanted):
@@ -247,11 +261,13 @@ def as_numpy(what, value, dtype, rank):
     loose = number or isinstance(value, (list, tuple, range))
     if loose and dtype.kind in "iu" and made.dtype.kind in "fO" and made.size:
         made = of_integers(what, value, made, dtype)
+    if made.ndim and not rank:
+        raise TypeError(f"{what}: expected {wanted}, found an array of {made.ndim} dimension{'s' * (made.ndim != 1)}")
     if made.dtype.kind not in "biuf":
-        found = made.dtype if isinstance(value, np.ndarray) else type(value).__name__
-        raise TypeError(f"{what}: expected {wanted}, found {found}")
+        hint = " (its .encode() is one of u8)" if rank == 1 and isinstance(value, str) and dtype == np.uint8 else ""
+        raise TypeError(f"{what}: expected {wanted}, found {type_of(value, made)}{hint}")
     if loose:
-        made = from_python(what, made, dtype)
+        made = from_python(what, value, made, dtype)
     elif made.dtype != dtype:
         if not np.can_cast(made.dtype, dtype, "safe"):
             raise TypeError(f"{what}: expected {wanted}, found {made.dtype} (convert it with astype)")
@@ -375,8 +391,10 @@ def leaves_of_columns(library, what, type_name, value):
         rows = [fields_of(f"{what}[{i}]", type_name[2:], fields, one) for i, one in enumerate(value)]
         value = {name: [row[i] for row in rows] for i, name in enumerate(names)}
     elif not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
-        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, "
-                        f"found {type(value).__name__}")
+        found = type(value).__name__
+        if isinstance(value, np.ndarray):
+            found = type_of(value, value) if value.dtype.names else f"an array of {value.dtype} without fields"
+        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, found {found}")
     return [leaf for name, part in zip(names, kind["leaves"])
             for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name], None)]
 

@@ -25,7 +25,7 @@ def test_help_shows_types_and_comments(values):
 
 def test_arguments_by_name(values):
     assert values.get(i=1, xs=[3, 4]) == 4
-    with pytest.raises(TypeError, match="missing a required argument"):
+    with pytest.raises(TypeError, match=r"missing a required argument: 'i': get\(xs: \[\]i32, i: i64"):
         values.get([3, 4])
     with pytest.raises(TypeError, match="too many positional arguments"):
         values.get([3, 4], 0, 1)
@@ -111,6 +111,12 @@ def test_versions_are_drawn_and_measured(tmp_path):
         module.tune([(a,)])
     with pytest.raises(flc.Error, match="no entry point absent; the program has main"):
         module.tune([], entry="absent")
+    with pytest.raises(ValueError, match="at least one run, found none"):
+        module.tune([])
+    with pytest.raises(TypeError, match="a tuple of arguments for each run, found ndarray"):
+        module.tune([a, b])
+    with pytest.raises(ValueError, match="budget: expected seconds, found -1"):
+        module.tune([(a, b)], budget=-1)
     with pytest.raises(flc.Error, match="no such parameter"):
         module.set_tuning({"main.absent": 1})
 
@@ -118,7 +124,7 @@ def test_versions_are_drawn_and_measured(tmp_path):
 def test_recipes_that_the_tuner_finds_are_passed_over(monkeypatch):
     module = flc.source(PRODUCT, name="product")
 
-    def tuner(command, path, options):
+    def tuner(command, path, options, imports):
         file = options[options.index("--output") + 1]
         with open(file, "w", encoding="utf-8") as out:
             out.write("main.top_0=3\nmain.segmap.recipe=6\n")
@@ -141,16 +147,50 @@ class Shell:
         self.names.update(names)
 
 
+def test_warnings_and_imports_of_texts(tmp_path, monkeypatch):
+    (tmp_path / "on_disk.fl").write_text("def twice (x: i32) = x + x\n")
+    monkeypatch.chdir(tmp_path)
+    module = flc.source('import "on_disk"\nentry main (x: i32) = twice x')
+    assert module.main(4) == 8 and "V0" in module.tree()
+    with pytest.warns(flc.CompileWarning, match="source.fl:1:.* warning: unused name `y`") as found:
+        assert flc.source("entry main (x: i32) = let y = 1 in x").main(4) == 4
+    assert found[0].filename == __file__
+    assert repr(flc.source("def f (x: i32) = x")).endswith(".fl: no entry points>")
+    for name in ["", "a/b"]:
+        with pytest.raises(ValueError, match="name: expected the name of a file"):
+            flc.source(PRODUCT, name=name)
+
+
 def test_cells_of_a_notebook(capsys):
     shell = Shell()
     flc.load_ipython_extension(shell)
     cell = shell.magic["cell", "fl"]
     cell("", "entry double (x: i32) : i32 = 2 * x")
     assert shell.names["fl"].double(4) == 8
-    cell("more", "entry double (x: i32) : f32 = x")
-    assert "more.fl:1:" in capsys.readouterr().err and "more" not in shell.names
-    cell("2x", "")
-    assert "2x is no name" in capsys.readouterr().err
+    with pytest.raises(flc.CompileError, match="more.fl:1:") as found:
+        cell("more", "entry double (x: i32) : f32 = x")
+    assert found.value._render_traceback_() == [str(found.value)] and "more" not in shell.names
+    cell("", "entry double (x: i32) : i32 = let y = 1 in 2 * x")
+    assert "unused name `y`" in capsys.readouterr().err
+    for name in ["2x", "class", "a b"]:
+        with pytest.raises(flc.CompileError, match=f"expected a name for the module, found {name}"):
+            cell(name, "entry double (x: i32) = 2 * x")
+
+
+def test_cells_import_cells():
+    shell = Shell()
+    flc.load_ipython_extension(shell)
+    cell = shell.magic["cell", "fl"]
+    cell("helpers", "def twice (x: i32) = 2 * x")
+    with pytest.raises(flc.CompileError, match="unknown name"):  # what was compiled before stays
+        cell("helpers", "def twice (x: i32) = 2 * y")
+    uses = 'import "helpers"\nentry main (x: i32) = twice x'
+    cell("", uses)
+    assert shell.names["fl"].main(4) == 8
+    cell("helpers", "def twice (x: i32) = x + x + 1")
+    assert shell.names["fl"].main(4) == 8
+    cell("", uses)
+    assert shell.names["fl"].main(4) == 9
 
 
 def test_commands(tmp_path):
