@@ -507,6 +507,12 @@ RT_FN const struct rt_entry_point *rt_chosen_entry(struct rt_context *ctx,
   const struct rt_entry_point *entry = rt_entry_named(program, name ? name : "main");
   if (entry) return entry;
   if (!name && program->entry_count == 1) return &program->entries[0];
+  if (program->entry_count == 0) {
+    rt_error(ctx, RT_OTHER_ERROR,
+             "the program has no entry points\nhint: write `entry` instead of `def` "
+             "before the function to run");
+    return NULL;
+  }
   struct rt_text list = { NULL, 0, 0 };
   for (int i = 0; i < program->entry_count; i++)
     rt_text_printf(&list, "%s%s", i ? ", " : "", program->entries[i].name);
@@ -514,7 +520,7 @@ RT_FN const struct rt_entry_point *rt_chosen_entry(struct rt_context *ctx,
       ctx, RT_OTHER_ERROR,
       "the program has no entry point `%s`\nhint: its entry points are %s: choose one "
       "with -e",
-      name ? name : "main", list.length ? list.data : "none");
+      name ? name : "main", list.data);
   rt_text_free(&list);
   return NULL;
 }

@@ -52,11 +52,14 @@ RT_FN struct rt_buffer *rt_pool_take(struct rt_context *ctx, int64_t *bytes) {
   return buffer;
 }
 
+// Products of sizes saturate: INT64_MAX bytes are those of a size that 64 bits do not hold.
 RT_FN int rt_out_of_memory(struct rt_context *ctx, int64_t bytes) {
+  char wanted[32] = "more than 2^63";
+  if (bytes < INT64_MAX) snprintf(wanted, sizeof wanted, "%" PRId64, bytes);
   return rt_error(ctx, RT_OUT_OF_MEMORY,
-                  "out of device memory: %" PRId64 " bytes wanted, %" PRId64
+                  "out of device memory: %s bytes wanted, %" PRId64
                   " in use; the device has %" PRId64 ", at most %" PRId64 " in one block",
-                  bytes, ctx->memory.live, ctx->device.global_bytes,
+                  wanted, ctx->memory.live, ctx->device.global_bytes,
                   ctx->device.max_block_bytes);
 }
 

@@ -51,16 +51,21 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
   if (strcmp(output, path) == 0)
     return command_usage_error(
         c, "flc build: the output would replace %s; name another with -o", path);
-  if (!compile_to_c(c, path,
-                    (CompileOptions){ .prefix = options.prefix,
-                                      .explain_copies = options.explain_copies,
-                                      .flatten = options.flatten,
-                                      .recipe = options.recipe,
-                                      .other_recipes = options.other_recipes,
-                                      .device = options.device },
-                    &result)) {
+  Program *program = program_read(c, path);
+  CompileOptions compile = { .prefix = options.prefix,
+                             .explain_copies = options.explain_copies,
+                             .flatten = options.flatten,
+                             .recipe = options.recipe,
+                             .other_recipes = options.other_recipes,
+                             .device = options.device };
+  if (!program || !compile_program_to_c(c, program, compile, &result)) {
     diag_flush(c);
     return 1;
+  }
+  if (program->core->entry_count == 0) {
+    warning(c, (Loc){ 0 },
+            "the program has no entry points: what is built can do nothing");
+    hint(c, "write `entry` instead of `def` before the function to run");
   }
   EmitResult made = with_options(result, options);
   if (!options.emit_c)

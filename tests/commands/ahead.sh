@@ -149,5 +149,7 @@ entry main (x: i32) = unknown x
 END_OF_PROGRAM
 printf 'entry main (x: i32) = x + 1\n' > none.fl
 refuse 'no kernels' 'no kernels for the device' "$flc" build --device "$name" none.fl -o never
+printf 'def f (x: i32) = x + 1\n' > none.fl
+refuse 'no entry points' 'no entry points' "$flc" run none.fl
 
 [ $failures = 0 ] || exit 1

@@ -103,6 +103,14 @@ expect 1 'did you mean p.fut\?' check p.fl
 expect 1 'did you mean q.fl\?' build q.fut
 expect 1 'cannot read .: Is a directory' check .
 
+# ---- nothing to run
+
+echo 'def f (x: i32) = x' > none.fl
+expect 0 '^warning: the program has no entry points: what is built can do nothing$' build none.fl
+expect 1 '^error: the program has no entry points$' eval none.fl -e f
+expect 1 '^hint: write .entry. instead of .def. before' eval none.fl
+rm none none.fl
+
 # ---- how to flatten
 
 for command in build run lib bench profile; do
