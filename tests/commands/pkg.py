@@ -174,7 +174,7 @@ def test_changes_by_hand(project):
     path = project.folder / "lib/github.com/south/counter/counter.fut"
     before = project.snapshot()
     path.write_text(COUNTER + "-- mine\n", encoding="utf-8")
-    project.fails("check", says="lib/github.com/south/counter is not as flc.lock says")
+    project.fails("check", says="lib/github.com/south/counter is not as flc.lock says\nhint: `flc pkg sync --force` replaces")
     project.fails("sync", says="it is not as a package left it")
     project.passes("sync", "--force")
     expect(project.snapshot() == before, "--force does not put it right")
@@ -217,7 +217,7 @@ def test_versions_side_by_side(project):
     project.passes("sync")
     expect("20i32" in project.read("lib/github.com/south/counter@2/counter.fut"), "version 2")
     expect(" 0i32" in project.read("lib/github.com/south/counter/counter.fut"), "version 0")
-    project.fails("add", "github.com/south/counter", "2.0.0", says="has no release 2.0.0")
+    project.fails("add", "github.com/south/counter", "2.0.0", says="hint: versions of that number belong to `github.com/south/counter@2`")
 
 
 def test_commits(project, remotes):
@@ -272,7 +272,9 @@ def test_network(folder, remotes):
     project = Project(folder / "net", folder / "nothing")
     project.passes("add", "github.com/south/totals", says="0.3.0")
     project.passes("sync", says="lib/github.com/south/counter 0.1.5")
-    project.fails("add", "github.com/south/absent", says="cannot reach https://github.com/south/absent")
+    project.fails("add", "github.com/south/absent", says="cannot reach https://github.com/south/absent\nnote: git says: '")
+    write(project.folder / "futhark.pkg", "require {\n  github.com/south/absent 1.0.0\n}\n")
+    project.fails("sync", says="futhark.pkg:2:3: note: `github.com/south/absent` is required here")
     ENVIRONMENT["GIT_CONFIG_GLOBAL"] = "/dev/null"
     project = Project(folder / "variable", folder / "nothing")
     ENVIRONMENT["FLC_PACKAGES"] = f"{folder}/nowhere:{remotes}"
@@ -352,7 +354,10 @@ def test_mistakes(project):
     (project.folder / "futhark.pkg").unlink()
     project.fails("add", "github.com/south/nowhere.", "x", says="")
     project.fails("add", "--", "--upload-pack=x/y", says="is no path of a package")
-    project.fails("add", "github.com/south/counter", "1.0", says="`1.0` is no version")
+    project.fails("add", "github.com/south/counter", "1.0", says="hint: without a version, the newest release is taken")
+    project.fails("add", "github.com/south/counter", "v1.0.0", says="`v1.0.0` is no version such as 1.2.3\nhint: write `1.0.0`")
+    for path in ["https://github.com/south/counter", "https://github.com/south/counter.git", "github.com/south/counter.git"]:
+        project.fails("add", path, says="hint: write `github.com/south/counter`\n")
     project.fails("add", "github.com/south/counter", "7.0.0", says="the newest one is 1.0.0")
     project.fails("fetch", says="unknown action `fetch`")
     project.fails("add", says="too few words")

@@ -27,16 +27,15 @@ static bool write_input(const PkgSources *s, const char *text) {
   return file_write(text_format("%s/git-in", s->scratch), t);
 }
 
-// What git says of a failure, its last line; credentials of addresses are not among it.
-static const char *last_line(const char *text) {
-  size_t end = strlen(text);
-  while (end > 0 && text[end - 1] == '\n')
-    end--;
-  size_t start = end;
-  while (start > 0 && text[start - 1] != '\n')
-    start--;
-  const char *line = text_format("%.*s", (int)(end - start), text + start);
-  return strncmp(line, "fatal: ", 7) == 0 ? line + 7 : line;
+static const char *first_line(const char *text) {
+  return text ? text_format("%.*s", (int)strcspn(text, "\n"), text) : NULL;
+}
+
+// What git says of a failure: the line of the error, or the first one, as what follows is advice;
+// credentials of addresses are not among it.
+static const char *error_line(const char *text) {
+  const char *error = strncmp(text, "fatal: ", 7) == 0 ? text : strstr(text, "\nfatal: ");
+  return first_line(error ? strchr(error, ' ') + 1 : text);
 }
 
 static void report_git(const PkgSources *s, const GitCall *call, int status) {
@@ -46,7 +45,7 @@ static void report_git(const PkgSources *s, const GitCall *call, int status) {
   if (status < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 127))
     hint(s->c, "packages in repositories are fetched by git, which is not there");
   else if (said && *said)
-    note(s->c, (Loc){ 0 }, "git says: %s", last_line(said));
+    note(s->c, (Loc){ 0 }, "git says: %s", error_line(said));
 }
 
 // What git writes to standard output, `length` bytes of it; NULL after an error.
@@ -115,10 +114,6 @@ static bool fetch_refs(const PkgSources *s, const char *url, const char *depth,
                                NULL };
   size_t length;
   return git(s, &(GitCall){ NULL, "fetch", url }, args, &length) != NULL;
-}
-
-static const char *first_line(const char *text) {
-  return text ? text_format("%.*s", (int)strcspn(text, "\n"), text) : NULL;
 }
 
 static const char *commit_of(const PkgSources *s, const char *name, const char *url) {

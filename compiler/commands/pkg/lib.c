@@ -27,13 +27,14 @@ static const char *folder_digest(const char *folder) {
   return pkg_read_folder(folder, &contents, &reason) ? contents.digest : NULL;
 }
 
-bool pkg_lib_is(const PkgLock *lock, const char **problem) {
+bool pkg_lib_is(const PkgLock *lock, const char **problem, bool *changed) {
   vec_each (const PkgLocked *, p, &lock->packages) {
     const char *folder = package_folder(p->path);
     const char *digest = folder_digest(folder);
     if (digest && strcmp(digest, p->digest) == 0) continue;
-    *problem = exists(folder) ? text_format("%s is not as %s says", folder, pkg_lock_name)
-                              : text_format("%s is not there", folder);
+    *changed = exists(folder);
+    *problem = *changed ? text_format("%s is not as %s says", folder, pkg_lock_name)
+                        : text_format("%s is not there", folder);
     return false;
   }
   return true;

@@ -11,6 +11,7 @@ static bool is_path_byte(char b) { return isalnum((unsigned char)b) || strchr("-
 
 const char *pkg_path_problem(const char *path) {
   const char *part = path;
+  if (strstr(path, "://")) return "no protocol stands before it";
   for (;; part++) {
     if (*part == '.' || *part == '-') return "its parts begin with letters or digits";
     size_t length = 0;
@@ -30,6 +31,10 @@ const char *pkg_path_problem(const char *path) {
 
 const char *pkg_path_repository(const char *path) {
   return text_format("%.*s", (int)strcspn(path, "@"), path);
+}
+
+const char *pkg_path_major(PkgVersion version) {
+  return version.major > 1 ? text_format("@%lld", (long long)version.major) : "";
 }
 
 bool pkg_path_allows(const char *path, PkgVersion version) {

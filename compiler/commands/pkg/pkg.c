@@ -61,9 +61,18 @@ static bool write_file(const Pkg *p, const char *name, const char *text) {
 }
 
 static bool check_path(const Pkg *p, const char *path) {
-  const char *problem = pkg_path_problem(path);
-  if (problem) error(p->c, (Loc){ 0 }, "`%s` is no path of a package: %s", path, problem);
-  return !problem;
+  const char *problem = pkg_path_problem(path), *protocol = strstr(path, "://");
+  size_t length = strlen(path);
+  bool ending = length > 4 && strcmp(path + length - 4, ".git") == 0;
+  if (ending && !problem) problem = "`.git` does not belong to it";
+  if (!problem) return true;
+  error(p->c, (Loc){ 0 }, "`%s` is no path of a package: %s", path, problem);
+  if (protocol || ending) {
+    const char *start = protocol ? protocol + 3 : path;
+    int kept = (int)strlen(start) - (ending ? 4 : 0);
+    hint(p->c, "write `%.*s`", kept, start);
+  }
+  return false;
 }
 
 // ---- init, add, remove, upgrade, versions
@@ -92,7 +101,12 @@ static bool find_wanted(Pkg *p, PkgRequire *out) {
     return true;
   }
   if (!pkg_version_read(p->words[1], &out->version)) {
-    error(p->c, (Loc){ 0 }, "`%s` is no version such as 1.2.3", p->words[1]);
+    const char *word = p->words[1];
+    error(p->c, (Loc){ 0 }, "`%s` is no version such as 1.2.3", word);
+    if (*word == 'v' && pkg_version_read(word + 1, &out->version))
+      hint(p->c, "write `%s`", word + 1);
+    else
+      hint(p->c, "without a version, the newest release is taken");
     return false;
   }
   const PkgContents *contents = pkg_contents(&p->sources, out);
@@ -159,10 +173,11 @@ static bool act_sync(Pkg *p) {
   PkgLock lock;
   PkgChoices choices = { 0 };
   const char *problem;
+  bool changed;
   if (!read_own(p, false, &own) || !pkg_lock_read(p->c, &lock)) return false;
   bool same =
       lock.requirements && strcmp(lock.requirements, pkg_requirements_digest(&own)) == 0;
-  if (same && pkg_lib_is(&lock, &problem)) {
+  if (same && pkg_lib_is(&lock, &problem, &changed)) {
     say(p, "lib/ is as %s says\n", pkg_lock_name);
     return true;
   }
@@ -191,15 +206,18 @@ static bool check_own_files(const Pkg *p, const PkgManifest *own) {
 static bool check_lib(const Pkg *p, const PkgManifest *own) {
   PkgLock lock;
   const char *problem = NULL;
+  bool changed = false;
   if (!pkg_lock_read(p->c, &lock)) return false;
   if (!lock.requirements)
   problem = own->requires.count ? text_format("there is no %s", pkg_lock_name) : NULL;
   else if (strcmp(lock.requirements, pkg_requirements_digest(own)) != 0) problem =
       text_format("%s has changed since %s was written", manifest_name, pkg_lock_name);
-  else pkg_lib_is(&lock, &problem);
-  if (problem) error(p->c, (Loc){ 0 }, "%s", problem);
-  if (problem) hint(p->c, "`flc pkg sync` puts it right");
-  return !problem;
+  else pkg_lib_is(&lock, &problem, &changed);
+  if (!problem) return true;
+  error(p->c, (Loc){ 0 }, "%s", problem);
+  hint(p->c, changed ? "`flc pkg sync --force` replaces it by what the package holds"
+                     : "`flc pkg sync` puts it right");
+  return false;
 }
 
 static bool act_check(Pkg *p) {

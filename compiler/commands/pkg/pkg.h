@@ -49,6 +49,8 @@ const char *pkg_path_problem(const char *path);
 const char *pkg_path_repository(const char *path);
 // May packages of this path have the version?  Behind `@2` stand those of 2.y.z, else 0 and 1.
 bool pkg_path_allows(const char *path, PkgVersion version);
+// What stands behind paths of packages that may have the version: `@2`, or nothing.
+const char *pkg_path_major(PkgVersion version);
 
 // False after errors.
 bool pkg_manifest_read(Compiler *c, const char *name, const char *text, PkgManifest *out);
@@ -154,8 +156,9 @@ typedef struct PkgLib {
   bool force;  // what was changed by hand goes, too
 } PkgLib;
 
-// Is lib/ as the lock file says?  If not, `problem` says what differs.
-bool pkg_lib_is(const PkgLock *lock, const char **problem);
+// Is lib/ as the lock file says?  If not, `problem` says what differs, and `changed` whether
+// something is there that is to be another.
+bool pkg_lib_is(const PkgLock *lock, const char **problem, bool *changed);
 // Makes lib/ hold the packages, and removes those that only the lock file has.  False after errors,
 // before which nothing was changed but for failures of the disk.
 bool pkg_lib_write(const PkgLib *lib, const PkgChoices *choices);

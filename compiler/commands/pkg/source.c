@@ -216,13 +216,19 @@ static const PkgRelease *find_release(const PkgReleases *releases, PkgVersion ve
 static bool check_release(PkgSources *s, const PkgRequire *wanted) {
   PkgReleases releases;
   if (pkg_version_commit(wanted->version)) return true;
-  if (!pkg_releases(s, wanted->path, &releases)) return false;
+  if (!pkg_releases(s, wanted->path, &releases)) {
+    if (wanted->loc.file) note(s->c, wanted->loc, "`%s` is required here", wanted->path);
+    return false;
+  }
   if (find_release(&releases, wanted->version)) return true;
   error(s->c, wanted->loc, "`%s` has no release %s", wanted->path,
         pkg_version_text(wanted->version));
   if (releases.count)
     hint(s->c, "the newest one is %s",
          pkg_version_text(pkg_newest_of(&releases)->version));
+  if (!pkg_path_allows(wanted->path, wanted->version))
+    hint(s->c, "versions of that number belong to `%s%s`",
+         pkg_path_repository(wanted->path), pkg_path_major(wanted->version));
   return false;
 }
 
