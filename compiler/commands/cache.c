@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -54,15 +55,28 @@ static bool is_trusted(int fd) {
          status.st_uid == geteuid() && !(status.st_mode & 022) && (status.st_mode & 0100);
 }
 
+// Is all of the file there?  After a crash of the machine it may be empty, or end early.
+static bool is_whole(int fd) {
+  Elf64_Ehdr head;
+  struct stat status;
+  if (fstat(fd, &status) != 0 || pread(fd, &head, sizeof head, 0) != sizeof head)
+    return false;
+  if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0) return false;
+  if (head.e_ident[EI_CLASS] != ELFCLASS64) return true;
+  uint64_t size = (uint64_t)status.st_size;
+  return head.e_shoff <= size &&
+         (uint64_t)head.e_shentsize * head.e_shnum <= size - head.e_shoff;
+}
+
 const char *cache_find(const Cache *cache, const char *key) {
   if (!cache->folder) return NULL;
   const char *path = cache_path(cache, key);
   int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd < 0) return NULL;
-  bool trusted = is_trusted(fd);
+  bool usable = is_trusted(fd) && is_whole(fd);
   futimens(fd, NULL);
   close(fd);
-  return trusted ? path : NULL;
+  return usable ? path : NULL;
 }
 
 // ---- its size

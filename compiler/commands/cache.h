@@ -13,7 +13,7 @@ typedef struct Cache {
 
 Cache cache_open(void);
 
-// The executable with this key, or NULL; it counts as used now.
+// The executable with this key, or NULL, also if only a part of it is there; it counts as used now.
 const char *cache_find(const Cache *cache, const char *key);
 
 // Where the executable with this key is to be written.

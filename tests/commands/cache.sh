@@ -73,6 +73,18 @@ run 'another file name, which messages cite' 1 . q.fl -x
 for file in home/.cache/flc/*; do cp /bin/false "$file" && chmod 770 "$file"; done
 run 'executables that others could write' 1 '^-x$' p.fl -x
 objects 'a runtime that others could write' 1
+
+# ---- what a crash of the machine leaves
+
+for size in 0 40 -1; do
+  for file in home/.cache/flc/*; do truncate -s "$size" "$file"; done
+  run "files that were cut by $size" 1 '^-x$' p.fl -x
+  objects "a runtime that was cut by $size" 1
+done
+for file in home/.cache/flc/*; do echo garbage > "$file"; done
+run 'files of something else' 1 '^-x$' p.fl -x
+run 'and they are there again' 0 '^-x$' p.fl -x
+
 chmod 755 home/.cache/flc
 run 'a folder that others could read' 0 '^-x$' p.fl -x
 [ "$(stat -c %a home/.cache/flc)" = 700 ] || fail 'others can still read it'

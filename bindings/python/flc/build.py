@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import tempfile
 from pathlib import Path
@@ -113,6 +114,21 @@ def run_cc(source, target):
         raise Error(f"the C compiler failed:\n{done.stderr.strip()}{hint}")
 
 
+def is_whole(path):
+    """Is all of the shared object there?  After a crash of the machine it may be empty, or end early."""
+    if not path.is_file():
+        return False
+    with open(path, "rb") as file:
+        head = file.read(64)
+    if len(head) < 64 or head[:4] != b"\x7fELF":
+        return False
+    if head[4] != 2:  # of 32 bits
+        return True
+    order = "<" if head[5] == 1 else ">"
+    (sections,), (each, count) = struct.unpack_from(order + "Q", head, 40), struct.unpack_from(order + "HH", head, 58)
+    return sections + each * count <= path.stat().st_size
+
+
 def shared_object(source, folder):
     """The path of the library made from the C file: from the cache, or compiled; `folder` takes what is not cached."""
     cache = cache_folder()
@@ -122,7 +138,7 @@ def shared_object(source, folder):
         return target
     options = "\0".join([*c_compiler(), *C_OPTIONS, *C_LIBRARIES])
     target = cache / (hashlib.sha256(options.encode() + b"\0" + source.read_bytes()).hexdigest() + ".so")
-    if target.is_file():
+    if is_whole(target):
         os.utime(target)
         return target
     handle, made = tempfile.mkstemp(prefix=".", suffix=".part", dir=cache)

@@ -60,6 +60,11 @@ def test_programs_are_compiled_once(tmp_path, monkeypatch):
     assert flc.source(program).main(3) == 9
     monkeypatch.undo()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cached = next((tmp_path / "flc" / "python").iterdir())
+    for kept in [b"", b"garbage", cached.read_bytes()[:-100]]:  # as a crash of the machine may leave it
+        cached.unlink()
+        cached.write_bytes(kept)
+        assert flc.source(program).main(4) == 12
     monkeypatch.setenv("CC", "false")
     with pytest.raises(flc.Error, match="the C compiler failed"):
         flc.source(program)
