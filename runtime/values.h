@@ -23,13 +23,18 @@ RT_FN void rt_host_value_free(struct rt_host_value *v) {
   memset(v, 0, sizeof *v);
 }
 
+// Of the byte order mark before a text, of which editors make files of UTF-8.
+RT_FN size_t rt_mark_length(const struct rt_reader *r) {
+  return r->length >= 3 && memcmp(r->bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 RT_FN bool rt_reader_fail(struct rt_reader *r, size_t at, const char *format, ...)
     RT_TEXT(3);
 RT_FN bool rt_reader_fail(struct rt_reader *r, size_t at, const char *format, ...) {
   if (r->message) return false;
   struct rt_text t = { NULL, 0, 0 };
   int line = 1, column = 1;
-  for (size_t i = 0; i < at && i < r->length; i++) {
+  for (size_t i = rt_mark_length(r); i < at && i < r->length; i++) {
     bool ends_line = r->bytes[i] == '\n';
     line += ends_line;
     column = ends_line ? 1 : column + ((r->bytes[i] & 0xC0) != 0x80);
@@ -50,6 +55,7 @@ RT_FN char rt_byte_at(const struct rt_reader *r, size_t i) {
 RT_FN bool rt_is_space(char ch) { return ch == ' ' || (ch >= '\t' && ch <= '\r'); }
 
 RT_FN void rt_skip_space(struct rt_reader *r) {
+  if (r->position == 0) r->position = rt_mark_length(r);
   for (;;) {
     while (r->position < r->length && rt_is_space(r->bytes[r->position]))
       r->position++;
@@ -93,8 +99,10 @@ RT_FN const char *rt_found(const struct rt_reader *r, char *text, size_t size) {
   if (end == at) end = at + 1;
   if (end - at > 40) end = at + 40;
   unsigned char ch = (unsigned char)r->bytes[at];
+  bool wide = at == 0 && (ch == 0xff || ch == 0xfe);  // the byte order mark of UTF-16
   if (ch < ' ' || ch > '~')
-    snprintf(text, size, "byte 0x%02x", ch);
+    snprintf(text, size, "byte 0x%02x%s", ch,
+             wide ? ": this is UTF-16, where UTF-8 is read" : "");
   else
     snprintf(text, size, "'%.*s'", (int)(end - at), r->bytes + at);
   return text;

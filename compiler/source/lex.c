@@ -432,6 +432,10 @@ static bool is_text(const Lexer *lx) {
     if (n == 0) {
       error(lx->c, loc_of(lx, at, at + 1),
             "expected text in UTF-8, found the byte 0x%02x", (unsigned char)lx->text[at]);
+      if (strncmp(lx->text, "\xff\xfe", 2) == 0 || strncmp(lx->text, "\xfe\xff", 2) == 0)
+        hint(lx->c, "the file is in UTF-16: save it as UTF-8");
+      else
+        hint(lx->c, "save the file as UTF-8");
       return false;
     }
   }

@@ -103,6 +103,14 @@ expect 1 'did you mean p.fut\?' check p.fl
 expect 1 'did you mean q.fl\?' build q.fut
 expect 1 'cannot read .: Is a directory' check .
 
+# ---- other encodings
+
+printf '\377\376d\000' > wide.fl
+expect 1 '^hint: the file is in UTF-16: save it as UTF-8$' check wide.fl
+printf 'def f = \351\n' > wide.fl
+expect 1 '^hint: save the file as UTF-8$' check wide.fl
+rm wide.fl
+
 # ---- nothing to run
 
 echo 'def f (x: i32) = x' > none.fl

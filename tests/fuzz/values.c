@@ -18,6 +18,7 @@ static const struct {
 } seeds[] = {
   SEED(" -- comment [\n 5 -- more\n"),
   SEED("[1, -2, 3i32]"),
+  SEED("\xef\xbb\xbf[1, 2]"),
   SEED("[[1, 2], [3, 4], [5, 6]]"),
   SEED("[[1.5f32, 2f32], [1e10, -0.5]]"),
   SEED("[f32.nan, -f32.inf, 0x1.8p3, 1_0.0e-3]"),

@@ -30,7 +30,7 @@ def command_line():
     check(run(["-econsume", "-r", "2"], "[1]").stdout, b"[2.0f32]\n")
     check(run(["-e", "pair"], "3").stdout, b"3i64\n[0i32, 1i32, 2i32]\n")
     check(run(["-e", "pair"], "0").stdout, b"0i64\nempty([0]i32)\n")
-    check(run(["-e", "sum"], "[1, 2, 3]").stdout, b"6i32\n")
+    check(run(["-e", "sum"], "\ufeff[1, 2, 3]\r\n").stdout, b"6i32\n")
     assert b"sum.intra_0: n >= t" in run(["--tree"]).stdout
     assert b"sum.intra_0 (threshold)" in run(["--print-params"]).stdout
     assert b"--load-opencl-binary" in run(["-h"]).stdout
@@ -61,6 +61,8 @@ def mistakes():
         (["-e", "pair"], "(3)", b"found '('\nhint: the values of a tuple follow one another, without brackets\n"),
         (["-e", "pair"], "{3}", b"found '{'\nhint: the fields of a record follow one another, without braces and names\n"),
         (["-e", "pair"], "#a", b"found '#'\nhint: the number of a constructor comes first, from 0 on, then what all of them hold\n"),
+        ([], "\ufeff[1, x]", b"<stdin>:1:5: expected f32, found 'x'"),
+        (["-e", "pair"], b"\xff\xfe3\0", b"found byte 0xff: this is UTF-16, where UTF-8 is read"),
         (["-e", "pair"], "3L", b"found '3L'\nhint: the suffix of its type is `i64`: `3i64`\n"),
     ]:
         got = run(args, data, 1).stderr

@@ -50,8 +50,11 @@ const char *value_found(const ValueReader *r) {
   if (at >= r->length) return "the end of the data";
   if (end > at + 40) end = at + 40;
   if (end == at) end = at + 1;
-  if (end == at + 1 && !isprint((unsigned char)r->bytes[at]))
-    return text_format("byte 0x%02x", (unsigned char)r->bytes[at]);
+  unsigned char byte = (unsigned char)r->bytes[at];
+  bool wide = at == 0 && (byte == 0xff || byte == 0xfe);  // the byte order mark of UTF-16
+  if (end == at + 1 && !isprint(byte))
+    return text_format("byte 0x%02x%s", byte,
+                       wide ? ": this is UTF-16, where UTF-8 is read" : "");
   return text_format("'%.*s'", (int)(end - at), r->bytes + at);
 }
 

@@ -68,10 +68,15 @@ ValueReader *value_reader_fork(const ValueReader *r) { return mem_copy(r, sizeof
 
 void value_reader_restore(ValueReader *r, const ValueReader *fork) { *r = *fork; }
 
+// Of the byte order mark before a text, of which editors make files of UTF-8.
+static size_t mark_length(const ValueReader *r) {
+  return r->length >= 3 && memcmp(r->bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 void *value_fail(ValueReader *r, size_t position, const char *format, ...) {
   if (r->message) return NULL;
   int line = 1, column = 1;
-  for (size_t i = 0; i < position && i < r->length; i++) {
+  for (size_t i = mark_length(r); i < position && i < r->length; i++) {
     bool ends_line = r->bytes[i] == '\n';
     line += ends_line;
     column = ends_line ? 1 : column + ((r->bytes[i] & 0xC0) != 0x80);
@@ -95,6 +100,7 @@ static bool at_comment(const ValueReader *r) {
 }
 
 void value_skip_space(ValueReader *r) {
+  if (r->position == 0) r->position = mark_length(r);
   for (;;) {
     while (r->position < r->length && is_space(r->bytes[r->position]))
       r->position++;
