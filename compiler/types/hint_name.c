@@ -15,6 +15,19 @@ typedef struct Habit {
 #define OUTPUT  "a program's output is the results of its entry points"
 #define THREADS "`map (\\i -> ...) (iota n)` computes a value for each index"
 
+#define INPUT "a program's input is the parameters of its entry points"
+#define FAIL  "`assert c e` is `e`, and an error of the program unless `c` holds"
+#define JOIN  "`xs ++ ys` joins arrays, the rows of matrices"
+#define SHAPES \
+  "`flatten` and `unflatten` change the shape; the sizes follow from the types"
+#define SORTS \
+  "the package `github.com/diku-dk/sorts` has sorts: `flc pkg add` requires it"
+#define BINS   "`hist op neutral k is vs` combines values in k bins, by index"
+#define RANDOM "there is no hidden state: random numbers are functions of a seed"
+#define GREATEST                                                                        \
+  "`reduce` over pairs finds it, from `zip xs (indices xs)`, the greater of two pairs " \
+  "being that of the greater value"
+
 #define ARRAY_TYPE  "the type of an array is `[]f32`"
 #define OPTION_TYPE "a sum type may be one: `#some i32 | #none`"
 #define TUPLE_TYPE  "the type of a tuple is `(i32, f32)`"
@@ -49,6 +62,48 @@ static const Habit value_habits[] = {
   { "zeros",    "`replicate n 0` is an array of zeros" },
   { "ones",     "`replicate n 1` is an array of ones" },
   { "append",   "`xs ++ ys` joins arrays" },
+  { "concatenate", JOIN },
+  { "hstack",   JOIN },
+  { "vstack",   JOIN },
+  { "push",     "arrays keep their lengths: `xs ++ [x]` is a longer one" },
+  { "push_back", "arrays keep their lengths: `xs ++ [x]` is a longer one" },
+  { "insert",   "arrays keep their lengths: `xs ++ [x]` is a longer one" },
+  { "full",     "`replicate n x` is an array of n elements `x`" },
+  { "empty",    "`replicate n 0` is an array of zeros" },
+  { "zeros_like", "`map (\\_ -> 0) xs` is an array of zeros, as long as `xs`" },
+  { "ones_like", "`map (\\_ -> 1) xs` is an array of ones, as long as `xs`" },
+  { "eye",      "`tabulate_2d n n (\\i k -> if i == k then 1 else 0)` is the unit matrix" },
+  { "identity", "`\\x -> x` is that function, which is called `id`" },
+  { "reshape",  SHAPES },
+  { "ravel",    SHAPES },
+  { "where",    "`map3 (\\c x y -> if c then x else y) cs xs ys` chooses between elements" },
+  { "clip",     "`f32.max low (f32.min high x)` is within the bounds; other types likewise" },
+  { "clamp",    "`f32.max low (f32.min high x)` is within the bounds; other types likewise" },
+  { "flipud",   "`reverse xs` begins with the last element" },
+  { "rev",      "`reverse xs` begins with the last element" },
+  { "outer",    "`map (\\x -> map (x *) ys) xs` is the outer product" },
+  { "inner",    "`f32.sum (map2 (*) xs ys)` is the dot product" },
+  { "norm",     "`f32.sqrt (f32.sum (map (\\x -> x * x) xs))` is the length of a vector" },
+  { "prod",     "`f32.product xs` is the product; other types likewise" },
+  { "cumprod",  "`scan (*) 1 xs` has the products of all prefixes" },
+  { "argmax",   GREATEST },
+  { "argmin",   GREATEST },
+  { "sort",     SORTS },
+  { "sorted",   SORTS },
+  { "argsort",  SORTS },
+  { "histogram", BINS },
+  { "bincount", BINS },
+  { "random",   RANDOM },
+  { "rand",     RANDOM },
+  { "input",    INPUT },
+  { "read",     INPUT },
+  { "scanf",    INPUT },
+  { "getLine",  INPUT },
+  { "throw",    FAIL },
+  { "raise",    FAIL },
+  { "error",    FAIL },
+  { "abort",    FAIL },
+  { "exit",     FAIL },
   { "concatMap", "`flatten (map f xs)` joins results of equal length" },
   { "zipWith",  "`map2 f xs ys` applies `f` to the elements of two arrays" },
   { "zipWith3", "`map3 f xs ys zs` applies `f` to the elements of three arrays" },
@@ -210,8 +265,21 @@ bool hint_member(Check *k, Name name) {
   return true;
 }
 
+// What to write for a name of a type that other languages use as a conversion, float32 and size_t.
+static const char *advice_on_conversion(Name name) {
+  const char *type =
+      advice_on(type_habits, sizeof type_habits / sizeof *type_habits, name);
+  PrimType prim;
+  if (!type || !prim_type_named(type, &prim) || prim == PRIM_BOOL) return NULL;
+  const char *from = prim == PRIM_F32 ? "i32" : "f32";
+  return text_format("`%s.%s x` converts an %s to %s; other types likewise", type, from,
+                     from, type);
+}
+
 static const char *advice_on_value(Name name) {
-  return advice_on(value_habits, sizeof value_habits / sizeof *value_habits, name);
+  const char *advice =
+      advice_on(value_habits, sizeof value_habits / sizeof *value_habits, name);
+  return advice ? advice : advice_on_conversion(name);
 }
 
 // The name that is close to it, or how names that begin with a capital letter are meant.
