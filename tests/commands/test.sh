@@ -75,6 +75,23 @@ $main"
 expect 1 'the script of the test: .*unknown name .numbers.' "-- ==
 -- script input { numbers 3i64 } output { 3 }
 $main"
+expect 1 'the script of the test is a function: arguments are missing, the first of type i32$' "-- ==
+-- script input { main } output { 3 }
+$main"
+expect 1 'line 2: test block: expected .input. after .inptu., found .\{.$' "-- ==
+-- inptu { 1 } output { 2 }
+$main"
+expect 1 'test block: expected .input. after .random., found the end of the block$' "-- ==
+-- random
+$main"
+expect 1 'parameter x: i32: [^ ]*:4:7: expected i32, found i64 .1i64.$' "-- ==
+-- input { -- a comment
+--
+--    1i64 }
+$main"
+expect 1 '[^ ]*:2:25: expected i32, found a decimal number .2\.0.$' "-- ==
+-- input { 1 } output { 2.0 }
+$main"
 expect 1 'expected .}. at the end of the script' "-- ==
 -- script input { {a = 2}.a
 $main"

@@ -173,7 +173,7 @@ const char *bench_dataset_name(const TestCase *test, int number) {
 // The inputs as binary values in a file; false: the data are absent or wrong (`*message` says how).
 static bool write_inputs(Bench *b, const char *path, const Entry *entry,
                          const TestText *text, BenchResult *r, const char **message) {
-  static const TestText nothing = { TEST_VALUES, "" };
+  static const TestText nothing = { .source = TEST_VALUES, .text = "" };
   ValueReader *reader = test_open_values(
       path, entry, text->source == TEST_NOTHING ? &nothing : text, message);
   if (!reader) return false;

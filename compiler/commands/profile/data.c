@@ -56,7 +56,7 @@ static bool report_case(CaseSearch *s, const char *name, const char *message) {
 
 static bool read_case(CaseSearch *s, const TestCase *test, const char *name,
                       const Value ***out) {
-  static const TestText nothing = { TEST_VALUES, "" };
+  static const TestText nothing = { .source = TEST_VALUES, .text = "" };
   const TestText *text = test->input.source == TEST_NOTHING ? &nothing : &test->input;
   const char *message = NULL;
   ValueReader *reader = test_open_values(s->program->path, s->entry, text, &message);

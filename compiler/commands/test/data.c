@@ -74,13 +74,20 @@ static bool random_bytes(const char *types, Text *out, const char **message) {
   return true;
 }
 
+static ValueReader *values_in_braces(const char *program, const TestText *text) {
+  ValueReader *reader = value_reader_new(text->line ? program : "test values", text->text,
+                                         strlen(text->text));
+  if (text->line)
+    value_reader_place(reader, text->line - 1, text->column - 1, TEST_MARGIN);
+  return reader;
+}
+
 ValueReader *test_open_values(const char *program, const Entry *entry,
                               const TestText *text, const char **message) {
   *message = NULL;
   if (text->source == TEST_SCRIPT)
     return test_script_values(program, entry, text->text, message);
-  if (text->source == TEST_VALUES)
-    return value_reader_new("test values", text->text, strlen(text->text));
+  if (text->source == TEST_VALUES) return values_in_braces(program, text);
   if (text->source == TEST_RANDOM) {
     Text *bytes = text_new();
     if (!random_bytes(text->text, bytes, message)) return NULL;

@@ -97,6 +97,12 @@ static ValueReader *script_values(Compiler *c, const Core *core, const Script *s
                                   const char **message) {
   static const InterpOptions options = { .max_steps = 2000000000 };
   const Entry *entry = command_find_entry(core, script_name);
+  if (entry->input_count > script->loaded.count) {
+    *message = text_format("the script of the test is a function: arguments are missing, "
+                           "the first of type %s",
+                           entry->inputs[script->loaded.count].type);
+    return NULL;
+  }
   InterpResult result = interp_run(c, core, entry, script->loaded.at, options);
   if (!result.ok)
     *message = text_format("script: %s: %s", loc_text(result.loc), result.message);

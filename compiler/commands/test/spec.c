@@ -26,6 +26,13 @@ static int line_of(const SpecParser *p) {
   return line;
 }
 
+static int column_of(const SpecParser *p) {
+  int column = 1 + TEST_MARGIN;
+  for (const char *s = p->at; s > p->block && s[-1] != '\n'; s--)
+    column += ((unsigned char)*s & 0xc0) != 0x80;
+  return column;
+}
+
 static bool complain(SpecParser *p, const char *what) {
   if (!p->spec->message)
     p->spec->message = text_format("line %d: test block: %s", line_of(p), what);
@@ -126,6 +133,8 @@ static bool values_or_file(SpecParser *p, TestText *out) {
   bool is_file = *p->at == '@';
   if (is_file) p->at++;
   out->source = is_file ? TEST_FILE : TEST_VALUES;
+  out->line = line_of(p);
+  out->column = column_of(p) + 1;  // behind the brace
   out->text = is_file ? rest_of_line(p) : braces(p);
   return out->text &&
          (*out->text || !is_file || complain(p, "expected a file name after '@'"));
@@ -173,6 +182,14 @@ static const char *quoted(SpecParser *p) {
   return name;
 }
 
+// What stands where a case has its `input`, and behind which word, which may have been meant so.
+static const char *expected_input(const SpecParser *p, const TestCase *test) {
+  const char *found = *p->at ? text_format("'%c'", *p->at) : "the end of the block";
+  if (!test->tags.count) return text_format("expected 'input', found %s", found);
+  return text_format("expected 'input' after '%s', found %s",
+                     test->tags.at[test->tags.count - 1], found);
+}
+
 // "name" tags [random | script] input ... output ...
 static bool parse_case(SpecParser *p) {
   TestCase test = { .line = line_of(p) };
@@ -184,7 +201,7 @@ static bool parse_case(SpecParser *p) {
     }
     const char *next = word(p);
     if (strcmp(next, "input") == 0) return parse_input(p, &test);
-    if (!*next) return complain(p, "expected 'input'");
+    if (!*next) return complain(p, expected_input(p, &test));
     bool random = strcmp(next, "random") == 0, script = strcmp(next, "script") == 0;
     if ((random || script) && accept_word(p, "input")) {
       test.input.source = random ? TEST_RANDOM : TEST_SCRIPT;
@@ -313,5 +330,8 @@ TestSpec test_spec_parse_file(const char *text) {
     text_add(block, "\n");
     more = text[length] != '\0';
   }
-  return test_spec_parse(text_str(block));
+  TestSpec spec = test_spec_parse(text_str(block));
+  vec_each (TestCase *, test, &spec.cases)
+    test->input.line = test->outcome.line = 0;
+  return spec;
 }

@@ -15,9 +15,12 @@ typedef enum TestSource {
   TEST_ERROR,        // error: regex: text
 } TestSource;
 
+enum { TEST_MARGIN = 2 };  // columns before the lines of a block: `--`
+
 typedef struct TestText {
   TestSource source;
   const char *text;
+  int line, column;  // of values in the program, from 1; line 0: they are elsewhere
 } TestText;
 
 typedef struct TestCase {

@@ -9,6 +9,9 @@ struct ValueReader {
   const char *bytes;  // not necessarily NUL-terminated
   size_t length, position;
   const char *message;  // the first failure
+  // Where the bytes begin in the file that `what` names, from 0, and how much stands before each
+  // further line there.
+  int line, column, margin;
 };
 
 // Stores "what:line:col: ..." for the byte at `position`; returns NULL for the caller's

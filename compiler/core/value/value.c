@@ -64,6 +64,12 @@ ValueReader *value_reader_new(const char *what, const char *bytes, size_t length
   return new_node(ValueReader, .what = what, .bytes = bytes, .length = length);
 }
 
+void value_reader_place(ValueReader *r, int line, int column, int margin) {
+  r->line = line;
+  r->column = column;
+  r->margin = margin;
+}
+
 ValueReader *value_reader_fork(const ValueReader *r) { return mem_copy(r, sizeof *r); }
 
 void value_reader_restore(ValueReader *r, const ValueReader *fork) { *r = *fork; }
@@ -75,11 +81,11 @@ static size_t mark_length(const ValueReader *r) {
 
 void *value_fail(ValueReader *r, size_t position, const char *format, ...) {
   if (r->message) return NULL;
-  int line = 1, column = 1;
+  int line = r->line + 1, column = r->column + 1;
   for (size_t i = mark_length(r); i < position && i < r->length; i++) {
     bool ends_line = r->bytes[i] == '\n';
     line += ends_line;
-    column = ends_line ? 1 : column + ((r->bytes[i] & 0xC0) != 0x80);
+    column = ends_line ? r->margin + 1 : column + ((r->bytes[i] & 0xC0) != 0x80);
   }
   char text[400];
   va_list args;

@@ -23,6 +23,9 @@ void value_set(Value *v, int64_t i, Prim p);
 // A stream of values (a file, standard input, the text between braces of a test block).
 typedef struct ValueReader ValueReader;
 ValueReader *value_reader_new(const char *what, const char *bytes, size_t length);
+// Messages count from here on: the bytes begin at this line and column, from 0, of the file that
+// `what` names, and `margin` columns stand before each further line.
+void value_reader_place(ValueReader *reader, int line, int column, int margin);
 
 // The next value.  With `expected` its text may leave out suffixes, and a value of another type or
 // rank is an error.  On failure returns NULL and stores a message with line and column (text) or
