@@ -18,6 +18,7 @@ typedef struct DirectiveProgram {
   Text *text;
   Vec(SourcePiece) pieces;      // the first one is the file
   Vec(Directive *) directives;  // the others
+  Vec(uint32_t) starts;  // where the definitions of these begin, before the expressions
 } DirectiveProgram;
 
 static const char *definition_name(const Literate *l, const Directive *d) {
@@ -38,6 +39,7 @@ static const char frames_rest[] =
 
 static void add_directive_definition(const Literate *l, DirectiveProgram *p, Directive *d,
                                      const char *keyword) {
+  vec_push(&p->starts, (uint32_t)text_length(p->text));
   text_printf(p->text, "%s %s%s =\n", keyword, definition_name(l, d),
               literate_load_params(l, d));
   if (d->by_steps) text_add(p->text, frames_head);
@@ -70,14 +72,34 @@ static Program *program_of_directives(Compiler *c, const Literate *l,
 
 // ---- mistakes
 
-// The directive whose text a message is about; NULL: it is about the program.
-static Directive *directive_at(const DirectiveProgram *p, const Program *program,
-                               Loc loc) {
-  Directive *found = NULL;
-  if (loc.file != program->file) return NULL;
-  for (int i = 1; i < p->pieces.count; i++)
-    if (p->pieces.at[i].start <= loc.start) found = p->directives.at[i - 1];
+// The number of the directive whose definition a message is about; -1: it is about the program.
+static int directive_at(const DirectiveProgram *p, const Program *program, Loc loc) {
+  int found = -1;
+  if (loc.file != program->file) return -1;
+  for (int i = 0; i < p->starts.count; i++)
+    if (p->starts.at[i] <= loc.start) found = i;
   return found;
+}
+
+// An error becomes one of the directive.  What was written around its expression is not shown.
+static void blame_directive(const DirectiveProgram *p, int i,
+                            const DiagMessage *message) {
+  Directive *d = p->directives.at[i];
+  uint32_t start = p->pieces.at[i + 1].start, at = message->loc.start;
+  if (at < start || at >= start + strlen(d->exp)) {
+    if (d->failed) return;
+    if (d->by_steps)
+      directive_fail(
+          d, "expected `(step, start, n)`: a function that gives a frame and the next "
+             "state, the first state, and how many frames there are, an i64");
+    else
+      directive_fail(d, "%s", message->text);
+    return;
+  }
+  Text *t = text_new();
+  if (d->failed) text_add(t, d->failed);
+  message_show(t, message, false);
+  d->failed = text_str(t);
 }
 
 // Gives the errors to their directives.  False if some are nobody's, or if there are none.
@@ -87,12 +109,9 @@ static bool blame_directives(const Compiler *c, const DirectiveProgram *p,
   int count = diag_messages(c, &messages), found = 0;
   for (int i = 0; i < count; i++) {
     if (messages[i].kind != MESSAGE_ERROR) continue;
-    Directive *d = directive_at(p, program, messages[i].loc);
-    if (!d) return false;
-    Text *t = text_new();
-    if (d->failed) text_add(t, d->failed);
-    message_show(t, &messages[i], false);
-    d->failed = text_str(t);
+    int at = directive_at(p, program, messages[i].loc);
+    if (at < 0) return false;
+    blame_directive(p, at, &messages[i]);
     found++;
   }
   return found > 0;
