@@ -272,6 +272,18 @@ RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values) {
   return RT_PROGRAM_ERROR;
 }
 
+RT_FN void rt_error_place(struct rt_context *ctx, int check) {
+  const struct rt_check *c = &ctx->program->checks[check];
+  size_t length = strlen(c->source);  // without its last newline, as in rt_fail
+  if (!*c->loc || ctx->error_has_place) return;
+  struct rt_text t = { NULL, 0, 0 };
+  rt_text_printf(&t, "%s: error: %s", c->loc, ctx->error);
+  if (length) rt_text_printf(&t, "\n%.*s", (int)length - 1, c->source);
+  free(ctx->error);
+  ctx->error = rt_text_take(&t);
+  ctx->error_has_place = true;
+}
+
 char *RT_NAME(context_get_error)(struct rt_context *ctx) {
   char *error = ctx->error;
   ctx->error = NULL;

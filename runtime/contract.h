@@ -379,6 +379,8 @@ RT_FN int rt_entry_end(struct rt_context *ctx, int error);
 
 // A failed check on the host: sets the text, returns RT_PROGRAM_ERROR.
 RT_FN int rt_fail(struct rt_context *ctx, int check, const int64_t *values);
+// The text of an error, which is there, gets the place of the check.
+RT_FN void rt_error_place(struct rt_context *ctx, int check);
 // An error that the caller formats.  Returns `code`.
 RT_FN int rt_error(struct rt_context *ctx, int code, const char *format, ...) RT_TEXT(3);
 
@@ -389,6 +391,9 @@ RT_FN int64_t rt_sat_mul(int64_t a, int64_t b);
 // Blocks.  A slot is a `struct rt_mem *` variable, NULL at first; it holds one reference.
 // rt_mem_alloc, _share and _unique release what `slot` or `to` held.
 RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes);
+// The same, of an array of the program: without memory the error has the place of the check.
+RT_FN int rt_mem_alloc_at(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes,
+                          int check);
 RT_FN void rt_mem_share(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from);
 // `to` becomes a block that nobody else refers to: `from` itself, which is then NULL, or a copy.
 RT_FN int rt_mem_unique(struct rt_context *ctx, struct rt_mem **to, struct rt_mem **from);
@@ -505,7 +510,7 @@ enum rt_do {
   RT_DO_SET,      // N E
   RT_DO_COPY,     // N N
   RT_DO_VALUE,    // number of a function in C, which sets variables
-  RT_DO_ALLOC,    // B E: bytes
+  RT_DO_ALLOC,    // B K E: the check that has its place, bytes
   RT_DO_TABLE,    // B K
   RT_DO_SHARE,    // B to, B from
   RT_DO_UNIQUE,   // likewise

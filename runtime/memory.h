@@ -124,6 +124,13 @@ RT_FN int rt_mem_alloc(struct rt_context *ctx, struct rt_mem **slot, int64_t byt
   return RT_OK;
 }
 
+RT_FN int rt_mem_alloc_at(struct rt_context *ctx, struct rt_mem **slot, int64_t bytes,
+                          int check) {
+  int error = rt_mem_alloc(ctx, slot, bytes);
+  if (error == RT_OUT_OF_MEMORY) rt_error_place(ctx, check);
+  return error;
+}
+
 RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot) {
   struct rt_mem *mem = *slot;
   *slot = NULL;

@@ -323,7 +323,10 @@ RT_FN int rt_script_of_blocks(struct rt_script *s, int step) {
   int block = *s->at++;
   struct rt_mem **slot = &s->blocks[block];
   switch (step) {
-  case RT_DO_ALLOC: return rt_mem_alloc(s->ctx, slot, rt_script_number(s));
+  case RT_DO_ALLOC: {
+    int check = *s->at++;
+    return rt_mem_alloc_at(s->ctx, slot, rt_script_number(s), check);
+  }
   case RT_DO_TABLE: return rt_table(s->ctx, slot, *s->at++);
   case RT_DO_UNIQUE: return rt_mem_unique(s->ctx, slot, &s->blocks[*s->at++]);
   case RT_DO_SHARE: rt_mem_share(s->ctx, slot, s->blocks[*s->at++]); return RT_OK;

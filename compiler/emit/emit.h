@@ -178,6 +178,7 @@ void c_close(CodeText *c);  // "}" on a line of its own
 
 int emit_check_values(const ImpStm *check);    // how many of its values are reported
 int emit_check(Emit *e, const ImpStm *check);  // the number of its row
+int emit_place(Emit *e, Loc loc);              // of one that only has the place
 int emit_guard_index(Emit *e, Name name);
 int emit_tuning_index(Emit *e, Name name);
 int emit_size_index(Emit *e, Name name);

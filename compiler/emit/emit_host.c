@@ -45,8 +45,9 @@ static const char *bytes_of(CodeText *c, PrimType elem, const ImpExp *count) {
 
 static void host_alloc_stm(CodeText *c, const ImpStm *stm) {
   const Mem *mem = stm->u.alloc.mem;
-  try(c, text_format("rt_mem_alloc(ctx, &%s, %s)", c_mem(c, mem),
-                     bytes_of(c, mem->elem, stm->u.alloc.count)));
+  try(c, text_format("rt_mem_alloc_at(ctx, &%s, %s, %d)", c_mem(c, mem),
+                     bytes_of(c, mem->elem, stm->u.alloc.count),
+                     emit_place(c->e, stm->loc)));
 }
 
 static void host_check(CodeText *c, const ImpStm *stm) {

@@ -1,7 +1,7 @@
 // Host code as a table of numbers, which runtime/script.h walks (contract.h):
 //
 //   static const int32_t script_main_cpu[] = {
-//     RT_DO_ALLOC, 2, RT_OF_SAT_MUL, RT_OF_VAR, 0, RT_OF_CONST, 4,
+//     RT_DO_ALLOC, 2, 0, RT_OF_SAT_MUL, RT_OF_VAR, 0, RT_OF_CONST, 4,
 //     RT_DO_LAUNCH, 5, 3, 0, 0, ..,  // segmap_12
 //   };
 //
@@ -522,6 +522,7 @@ static void launch(ScriptText *s, const ImpStm *stm) {
 static void script_of_blocks(ScriptText *s, const ImpStm *stm) {
   if (stm->kind == IMP_ALLOC) {
     begin_with_block(s, "RT_DO_ALLOC", stm->u.alloc.mem);
+    number(s, emit_place(s->c.e, stm->loc));
     bytes_code(s, stm->u.alloc.mem->elem, stm->u.alloc.count, ARITH_SATURATE);
   } else if (stm->kind == IMP_TABLE) {
     begin_with_block(s, "RT_DO_TABLE", stm->u.table.mem);

@@ -70,18 +70,24 @@ static bool same_check(const EmitCheck *a, const EmitCheck *b) {
          strcmp(a->parts, b->parts) == 0;
 }
 
-int emit_check(Emit *e, const ImpStm *check) {
-  Text *t = text_new();
-  int count = emit_check_values(check);
-  for (int i = 0; i <= count; i++)
-    text_printf(t, "%s%s", i ? ", " : "", c_string(check->u.check.parts[i]));
-  EmitCheck row = { c_string(known_loc(check->loc)), c_string(known_source(check->loc)),
-                    text_str(t), count };
+static int add_check(Emit *e, Loc loc, const char *parts, int value_count) {
+  EmitCheck row = { c_string(known_loc(loc)), c_string(known_source(loc)), parts,
+                    value_count };
   for (int i = 0; i < e->checks.count; i++)
     if (same_check(&e->checks.at[i], &row)) return i;
   vec_push(&e->checks, row);
   return e->checks.count - 1;
 }
+
+int emit_check(Emit *e, const ImpStm *check) {
+  Text *t = text_new();
+  int count = emit_check_values(check);
+  for (int i = 0; i <= count; i++)
+    text_printf(t, "%s%s", i ? ", " : "", c_string(check->u.check.parts[i]));
+  return add_check(e, check->loc, text_str(t), count);
+}
+
+int emit_place(Emit *e, Loc loc) { return add_check(e, loc, "\"\"", 0); }
 
 // ---- collecting
 

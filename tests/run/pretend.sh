@@ -59,7 +59,7 @@ without=$(kernels)
 
 # Little memory.
 gives '' rows '[[1, 2, 3]]' --pretend memory=100
-expect 'memory' 'out of device memory'
+expect 'memory' '^small.fl:2:[0-9]*: error: out of device memory: '
 
 # Sub-groups, of sizes that no device here has: in trees and scans of groups, of several types.
 for w in 1 4 64; do
