@@ -308,6 +308,7 @@ struct rt_config *RT_NAME(context_config_new)(void) {
 }
 
 void RT_NAME(context_config_free)(struct rt_config *cfg) {
+  if (!cfg) return;
 #if defined(RT_WORKERS) && defined(RT_LIBRARY)
   rt_workers_free(cfg->workers);
 #endif

@@ -204,6 +204,7 @@ RT_FN void rt_release_device(struct rt_context *ctx) {
 }
 
 void RT_NAME(context_free)(struct rt_context *ctx) {
+  if (!ctx) return;
 #ifndef RT_LIBRARY
   rt_replayer_free(ctx);
   rt_trace_free(ctx);
@@ -440,10 +441,18 @@ RT_FN int rt_input_array(struct rt_context *ctx, const char *param,
   return rt_input_error(ctx, param, rt_array_usable(ctx, array));
 }
 
+// Reads elements to `out`, where there must be a place for them.
+RT_FN int rt_read_out(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
+                      int64_t bytes, void *out) {
+  if (!out && bytes)
+    return rt_error(ctx, RT_OTHER_ERROR, "a place for elements is expected, found NULL");
+  return rt_read(ctx, mem, offset, bytes, out);
+}
+
 RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
                           void *out) {
   int error = rt_array_usable(ctx, array);
-  return error ? error : rt_read(ctx, array->mem, 0, rt_array_bytes(array), out);
+  return error ? error : rt_read_out(ctx, array->mem, 0, rt_array_bytes(array), out);
 }
 
 RT_FN cl_mem rt_array_values_raw(const struct rt_array *array) {
@@ -474,7 +483,7 @@ RT_FN int rt_array_index(struct rt_context *ctx, const struct rt_array *array,
   int64_t offset = 0;
   int error = rt_array_offset(ctx, array, indices, &offset);
   return error ? error
-               : rt_read(ctx, array->mem, offset, rt_elems[array->elem].bytes, out);
+               : rt_read_out(ctx, array->mem, offset, rt_elems[array->elem].bytes, out);
 }
 
 RT_FN int rt_array_set(struct rt_context *ctx, const struct rt_array *array,

@@ -32,10 +32,14 @@ static const struct rt_kind_info rt_kinds[RT_KIND_COUNT] = {
 
 int RT_NAME(get_tuning_param_count)(void) { return rt_program()->tuning_count; }
 
-const char *RT_NAME(get_tuning_param_name)(int i) { return rt_program()->tuning[i].name; }
+RT_FN bool rt_is_param(int i) { return i >= 0 && i < rt_program()->tuning_count; }
+
+const char *RT_NAME(get_tuning_param_name)(int i) {
+  return rt_is_param(i) ? rt_program()->tuning[i].name : NULL;
+}
 
 const char *RT_NAME(get_tuning_param_class)(int i) {
-  return rt_program()->tuning[i].kind;
+  return rt_is_param(i) ? rt_program()->tuning[i].kind : NULL;
 }
 
 // The number of a parameter, or -1.
@@ -60,6 +64,7 @@ RT_FN int rt_weight_rank(const char *name) {
 
 RT_FN bool rt_is_setting(const char *name) {
   struct rt_decision ignored;
+  if (!name) return false;
 #ifdef RT_WORKERS
   if (rt_weight_rank(name) >= 0) return true;
 #endif
@@ -323,7 +328,7 @@ RT_FN void rt_param_set(struct rt_context *ctx, int param, int64_t value) {
 int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
                                       size_t value) {
   struct rt_decision d;
-  int param = rt_param_named(name);
+  int param = name ? rt_param_named(name) : -1;
   if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
     return 1;
 #ifdef RT_WORKERS
@@ -346,6 +351,7 @@ int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
 // Writes the forced versions of "main.top_0=T,main.intra_1=F"; false if a guard does not exist.
 RT_FN bool rt_parse_path(const struct rt_program *program, const char *path,
                          signed char *forced) {
+  if (!path) return false;
   memset(forced, 0, (size_t)program->guard_count);
   while (*path) {
     size_t name = strcspn(path, "=,"), all = strcspn(path, ",");

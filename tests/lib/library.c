@@ -206,6 +206,15 @@ static void other_contexts(struct one_context *mine, struct one_context *other) 
   check_error(mine, one_values_i32_1d(mine, NULL, out), 1, null);
   check_error(mine, one_index_i32_1d(mine, &x, NULL, 0), 1, null);
   check_ok(mine, one_free_i32_1d(mine, NULL), "free of nothing");
+  check_error(other, one_values_i32_1d(other, a, NULL), 1,
+              "a place for elements is expected, found NULL");
+  check_error(other, one_index_i32_1d(other, NULL, a, 0), 1, null);
+  check(one_context_set_tuning_param(mine, NULL, 1) == 1, "a parameter NULL");
+  check(one_context_set_path(mine, NULL) == 1, "a path NULL");
+  check(!one_get_tuning_param_name(-1) && !one_get_tuning_param_class(1 << 20),
+        "of no parameter");
+  one_context_free(NULL);
+  one_context_config_free(NULL);
   check(!one_shape_i32_1d(mine, NULL) && !one_values_raw_i32_1d(mine, NULL),
         "of nothing");
   check(!one_new_i32_1d(mine, NULL, 3), "an array of NULL");
