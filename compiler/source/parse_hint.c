@@ -54,6 +54,8 @@ static const HintRule rules[] = {
   { "a definition", ",", NULL,
     "a tuple stands in brackets, `(a, b)`; arguments follow one another without commas" },
   { "a definition", ")", NULL, "no `(` is open here" },
+  { "a type", ":", ":",
+    "`m.x` is a name of a module, `[x] ++ xs` an array with one more element in front" },
   { "a definition", "]", NULL, "no `[` is open here" },
   { "a definition", "}", NULL, "no `{` is open here" },
   { "an expression", "def", NULL,

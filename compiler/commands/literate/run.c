@@ -81,6 +81,15 @@ static int directive_at(const DirectiveProgram *p, const Program *program, Loc l
   return found;
 }
 
+// Messages about the entry point of a directive are about its expression.
+static const char *without_name(const char *message) {
+  static const char head[] = "entry point `literate_value_";
+  const char *rest = strncmp(message, head, strlen(head)) == 0
+                         ? strchr(message + strlen(head), '`')
+                         : NULL;
+  return rest ? text_format("the expression%s", rest + 1) : message;
+}
+
 // An error becomes one of the directive.  What was written around its expression is not shown.
 static void blame_directive(const DirectiveProgram *p, int i,
                             const DiagMessage *message) {
@@ -93,7 +102,7 @@ static void blame_directive(const DirectiveProgram *p, int i,
           d, "expected `(step, start, n)`: a function that gives a frame and the next "
              "state, the first state, and how many frames there are, an i64");
     else
-      directive_fail(d, "%s", message->text);
+      directive_fail(d, "%s", without_name(message->text));
     return;
   }
   Text *t = text_new();
