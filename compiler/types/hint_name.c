@@ -313,12 +313,26 @@ static bool hint_word_of_let(Check *k, Name name) {
   return false;
 }
 
+// The x of (|x| ...) and of (|x, y| ...), a function of Rust.
+static bool is_between_bars(Loc loc) {
+  if (!loc.file) return false;
+  const char *text = loc.file->text, *after = text + loc.end;
+  uint32_t at = loc.start;
+  while (at > 0 && text[at - 1] == ' ')
+    at--;
+  after += strspn(after, " ");
+  return at > 1 && text[at - 1] == '|' && text[at - 2] == '(' &&
+         (*after == '|' || *after == ',');
+}
+
 void hint_value(Check *k, const AstName *name) {
   PrimType prim;
   const char *advice = advice_on_value(name->name);
   if (!advice) advice = advice_on_capitals(name->name);
   if (hint_word_of_let(k, name->name)) return;
-  if (advice)
+  if (is_between_bars(name->loc))
+    hint(k->c, "a function is written `\\x -> ...`");
+  else if (advice)
     hint(k->c, "%s", advice);
   else if (prim_type_named(name->name, &prim))
     hint(k->c, "`%s` is a module; its functions convert, as `%s.%s x` does", name->name,
