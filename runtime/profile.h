@@ -69,9 +69,10 @@ RT_FN void rt_report_guards(const struct rt_context *ctx,
     rt_text_json(t, ctx->program->guards[e->guard].name);
     rt_text_printf(t,
                    ", \"par\": %" PRId64 ", \"threshold\": %" PRId64
-                   ", \"local_bytes\": %" PRId64 ", \"at_us\": %.3f, \"taken\": %s}",
-                   e->par, e->threshold, e->local_bytes, (double)e->at_ns * 1e-3,
-                   e->taken ? "true" : "false");
+                   ", \"local_bytes\": %" PRId64 ", \"at_us\": %" PRId64
+                   ".%03d, \"taken\": %s}",  // no %f, which has a comma in some languages
+                   e->par, e->threshold, e->local_bytes, e->at_ns / 1000,
+                   (int)(e->at_ns % 1000), e->taken ? "true" : "false");
   }
   rt_text_add(t, "]");
 }

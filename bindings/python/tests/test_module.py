@@ -1,4 +1,5 @@
 import inspect
+import locale
 import pydoc
 import subprocess
 import sys
@@ -137,6 +138,26 @@ def test_recipes_that_the_tuner_finds_are_passed_over(monkeypatch):
     monkeypatch.setattr(build, "run_flc", tuner)
     a = np.ones((8, 4), np.float32)
     assert module.tune([(a, a.T)]) == {"main.top_0": 3}
+
+
+def test_profiles_where_numbers_have_commas(tmp_path, monkeypatch):
+    made = tmp_path / "de_DE.UTF-8"
+    try:
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(made)], capture_output=True, check=False)
+    except FileNotFoundError:
+        pass
+    if not made.is_dir():
+        pytest.skip("localedef makes no locales here")
+    monkeypatch.setenv("LOCPATH", str(tmp_path))
+    module = flc.source(PRODUCT, name="product")
+    a = np.ones((8, 8), np.float32)
+    before = locale.setlocale(locale.LC_ALL)
+    locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
+    try:
+        assert locale.localeconv()["decimal_point"] == ","
+        assert isinstance(module.profile(a, a).guards[0]["at_us"], float)
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
 
 
 class Shell:
