@@ -7,13 +7,14 @@ Each statement of a program is of one of the families, a file each.
 from idioms.everyday import Everyday
 from idioms.failing import Failing
 from idioms.hosts import Hosts
+from idioms.joined import Joined
 from idioms.operators import Operators
 from idioms.ragged import Ragged
 from idioms.shapes import Shapes
 from idioms.types import Types
 from idioms.updates import Updates
 
-FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts, Types)
+FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts, Types, Joined)
 
 
 class IdiomGenerator(*FAMILIES):
