@@ -394,7 +394,7 @@ static void kernel_function(CodeText *c, const Kernel *kernel, const ParamTexts 
 
 // The kernel that only calls the function with its code.
 static void calling_kernel(CodeText *c, const ParamTexts *params) {
-  c_line(c, "__kernel FLC_SIZED void flc_kernel(");
+  c_line(c, "__kernel FLC_ONE_ITEM void flc_kernel(");
   add_params(c, params);
   Text *call = text_new();
   text_add(call, "FLC_CODE(flc_kernel)((int64_t)get_global_id(0)");

@@ -79,6 +79,13 @@ typedef ulong uint64_t;
 #  undef FLC_SIZED
 #  define FLC_SIZED
 #endif
+// A kernel whose groups are one item: Intel's compiler for CPUs need not make it for several items at
+// once as well, which takes minutes for some.
+#ifdef cl_intel_vec_len_hint
+#  define FLC_ONE_ITEM __attribute__((intel_vec_len_hint(1)))
+#else
+#  define FLC_ONE_ITEM
+#endif
 // A function for the code of a kernel, which is not inlined there, or is.
 #define FLC_APART             __attribute__((noinline)) static
 #define FLC_WITHIN            __attribute__((always_inline)) static

@@ -105,4 +105,6 @@ expect "tables of code that launches" 2 "$(tables table.c)"
 expect "tables of code that launches once" 0 "$(tables few.c)"
 expect "tables of code that computes" 0 "$(tables computes.c)"
 expect "tables of code for workers" 0 "$(tables workers.c)"
+# The code for GPUs stands beside it.
+expect "kernels of one item" 1 "$(grep -c 'FLC_ONE_ITEM void flc_kernel' few.c)"
 exit $failed
