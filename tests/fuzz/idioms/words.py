@@ -40,6 +40,9 @@ class Words:
 
     def widen(self):
         """Arrays that CPUs cut into chunks."""
+        if self.chance(0.3):  # rows a multiple of 4096 bytes apart, or nearly
+            self.widths, self.rows, self.most = (16, 17, 40), (1023, 1024, 2048), 90000
+            return
         self.widths, self.rows, self.most = (2000, 5001, 30000), (1, 2, 3, 7), 60000
 
     def type(self):
