@@ -43,7 +43,7 @@ typedef enum TypeKind {
 
 // Sum types are records: field "#" says which constructor a value has, as its place among the
 // others, and for each constructor c a field "#c" holds the tuple of its arguments (of a value of
-// another constructor: zeros).  No name that a program can write has a '#'.
+// another constructor: nobody looks).  No name that a program can write has a '#'.
 typedef struct TypeField {
   Name name;
   const Type *type;

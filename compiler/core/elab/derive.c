@@ -74,18 +74,13 @@ static AtomVec fitted_leaves(Elab *e, const Val *v, const AtomVec *like) {
 
 // ---- tangents and adjoints of sums
 
-// The tag comes before the arguments of constructors (sum.c).
-static bool is_sum(const Val *v) {
-  return v->u.record.count > 1 && v->u.record.names[1][0] == '#';
-}
-
 // A tangent or an adjoint with the constructors that the value has.
 static const Val *with_constructors(const Val *v, const Val *of) {
   if (v->kind != VAL_RECORD) return v;
   int count = v->u.record.count;
   const Val **items = new_array(const Val *, count);
   for (int i = 0; i < count; i++) {
-    bool is_tag = i == 0 && is_sum(v);
+    bool is_tag = i == 0 && val_is_sum(v);
     items[i] = is_tag ? of->u.record.items[i]
                       : with_constructors(v->u.record.items[i], of->u.record.items[i]);
   }

@@ -73,6 +73,7 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
 
 static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *dims);
 
+// Sums have no shared leaves yet, so their fields have other names than within the program.
 static const Val *param_record(EntryBuild *b, const Type *type, const AtomVec *dims) {
   int count = type->u.record.count;
   if (!count) return val_atom(elab_zeros(b->e, PRIM_BOOL, dims));
@@ -84,7 +85,8 @@ static const Val *param_record(EntryBuild *b, const Type *type, const AtomVec *d
     items[i] = field_is_bare(field) ? val_tuple(b->e, NULL, 0)
                                     : param_value(b, field->type, dims);
   }
-  return val_record(names, items, count);
+  return type_is_sum(type) ? val_tuple(b->e, items, count)
+                           : val_record(names, items, count);
 }
 
 static const Val *param_array(EntryBuild *b, const Type *type, const AtomVec *dims) {
@@ -257,6 +259,10 @@ static EntryValue describe(Name name, const Type *type, int first) {
   return value;
 }
 
+static void bind_param(EntryBuild *b, const AstPat *pat, const Val *v) {
+  elab_bind(b->e, &b->scope, pat, elab_from_outside(b->e, pat->type, v));
+}
+
 static void add_param(EntryBuild *b, const AstPat *pat) {
   Compiler *c = b->e->c;
   Name name = pat_whole_name(pat);
@@ -266,7 +272,7 @@ static void add_param(EntryBuild *b, const AstPat *pat) {
   const Val *v = param_value(b, pat->type, &dims);
   vec_push(&b->values, v);
   vec_push(&b->inputs, describe(b->param, pat->type, first));
-  elab_bind(b->e, &b->scope, pat, v);
+  bind_param(b, pat, v);
 }
 
 // ---- checks of computed sizes
@@ -317,7 +323,7 @@ static void check_sizes(EntryBuild *b) {
   for (int i = 0; i < f->params.count; i++) {
     Checked checked = { b, leaves };
     const Val *v = val_map(b->e, b->values.at[i], take_checked, &checked);
-    elab_bind(b->e, &b->scope, f->params.at[i], v);
+    bind_param(b, f->params.at[i], v);
   }
 }
 
@@ -537,7 +543,7 @@ static const bool *blocks_of_params(const EntryBuild *b) {
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
-  v = without_units(e, (TypeIn){ type, b->scope.env }, v);
+  v = without_units(e, (TypeIn){ type, b->scope.env }, elab_to_outside(e, v));
   Results r = { .leaves = val_leaves(e, v) };
   fit_results(b, type, v, &r.leaves);
   vec_each (Atom *, leaf, &r.leaves)

@@ -172,7 +172,14 @@ const Val *val_pair(Elab *e, const Val *first, const Val *second);
 const Val *val_closure(const Closure *closure);
 Atom val_scalar(Elab *e, const Val *v);  // the atom of a value that is one
 const Val *val_field(Elab *e, const Val *v, Name name);  // it must have that field
-// The atoms of a value, in order; a closure among them is reported (no arrays of functions).
+// A value of a sum type, or an array of them: its first field is the tag.
+bool val_is_sum(const Val *v);
+// That of the constructor of field `own`: of the others' arguments, what has room in common with
+// its own is the same (slots.c).
+const Val *val_sum(Elab *e, const Name *names, const Val *const *items, int count,
+                   int own);
+// The atoms of a value, in order, those that constructors share once; a closure among them is
+// reported (no arrays of functions).
 AtomVec val_leaves(Elab *e, const Val *v);
 void val_add_leaves(Elab *e, const Val *v, AtomVec *out);  // likewise, appended to `out`
 bool val_holds_function(const Val *v);
@@ -314,6 +321,11 @@ const Val *elab_hole(Elab *e, TypeIn t);
 const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v);
 // Bool: its tag is that of the pattern.
 Atom elab_has_constructor(Elab *e, const AstPat *pat, const Val *v);
+
+// The value within the program of one that came from outside, whose sums are tuples of the tag and
+// the arguments of each constructor, and the other way round (outside.c).
+const Val *elab_from_outside(Elab *e, const Type *type, const Val *v);
+const Val *elab_to_outside(Elab *e, const Val *v);
 
 // Binds a pattern that always matches (pattern.c).
 void elab_bind(Elab *e, Scope *s, const AstPat *pat, const Val *v);

@@ -152,16 +152,17 @@ static const Val *asserted_function(const Asserted *a, const Val *f) {
   return val_closure(mem_copy(&closure, sizeof closure));
 }
 
-static const Val *asserted_leaf(Elab *e, const Asserted *a, Atom leaf) {
+static Atom asserted_leaf(Elab *e, Atom leaf, const void *state) {
+  const Asserted *a = state;
   Exp assertion = failed_assertion(e, a);
   assertion.u.assert.atoms = mem_copy(&leaf, sizeof leaf);
   assertion.u.assert.atom_count = 1;
-  return val_atom(core_let(e->b, "checked", mem_copy(&assertion, sizeof assertion)));
+  return core_let(e->b, "checked", mem_copy(&assertion, sizeof assertion));
 }
 
 static const Val *asserted_parts(Elab *e, const Asserted *a, const Val *v) {
   if (v->kind == VAL_CLOSURE) return asserted_function(a, v);
-  if (v->kind == VAL_ATOM) return asserted_leaf(e, a, v->u.atom);
+  if (!val_holds_function(v)) return val_map(e, v, asserted_leaf, a);
   Val *copy = mem_copy(v, sizeof *v);
   const Val **items = new_array(const Val *, v->u.record.count);
   for (int i = 0; i < v->u.record.count; i++)

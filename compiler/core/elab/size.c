@@ -3,7 +3,7 @@
 // The sizes of an array come from the value at hand wherever that is possible.  Declared sizes are
 // evaluated only where the value does not tell: sizes that appear in results alone, and extents
 // that have to be known outside of the body that computes them.
-#include "core/elab/elaborate.h"
+#include "core/elab/slots.h"
 #include "source/ast_walk.h"
 
 TypeIn typein_resolve(TypeIn t) {
@@ -122,12 +122,27 @@ static const Type *field_type(const Type *record, Name name, int position) {
                                            : NULL;
 }
 
+// Of the arguments of a constructor, without what those before it have as well.
+static void add_new_sizes(const Val *arguments, int rank, const LeafSizesVec *own,
+                          int *taken, LeafSizesVec *out) {
+  ValLeafVec leaves = { 0 };
+  leaves_add(arguments, &leaves);
+  int next[SLOT_KINDS] = { 0 };
+  for (int i = 0; i < leaves.count; i++)
+    if (slot_is_new(&leaves.at[i], rank, taken, next)) vec_push(out, own->at[i]);
+}
+
 static void add_record_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
                              LeafSizesVec *out) {
-  bool is_record = t.type && t.type->kind == TYPE_RECORD;
+  bool is_record = t.type && t.type->kind == TYPE_RECORD, is_sum = val_is_sum(v);
+  int taken[SLOT_KINDS] = { 0 };
   for (int i = 0; i < v->u.record.count; i++) {
+    const Val *item = v->u.record.items[i];
     const Type *field = is_record ? field_type(t.type, v->u.record.names[i], i) : NULL;
-    add_leaf_sizes((TypeIn){ field, t.env }, v->u.record.items[i], outer, out);
+    LeafSizesVec own = { 0 };
+    bool shares = is_sum && i;
+    add_leaf_sizes((TypeIn){ field, t.env }, item, outer, shares ? &own : out);
+    if (shares) add_new_sizes(item, sum_rank(v), &own, taken, out);
   }
 }
 
@@ -143,7 +158,7 @@ static void add_leaf_sizes(TypeIn t, const Val *v, const SizeInVec *outer,
   }
   if (v->kind == VAL_RECORD) {
     add_record_sizes(t, v, &sizes, out);
-  } else {
+  } else if (v->kind == VAL_ATOM) {
     vec_push(out, (LeafSizes){ sizes.at, sizes.count });
   }
 }
@@ -191,7 +206,22 @@ bool field_is_bare(const TypeField *field) {
          !field->type->u.record.count;
 }
 
-static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+static Atom stand_in(Elab *e, CoreType type, void *state) {
+  (void)state;
+  return atom_var(var_new(e->c, name_of(e->c->names, "leaf"), type, e->b->loc));
+}
+
+typedef struct OfType {
+  TypeLeafFn leaf;
+  void *state;
+} OfType;
+
+static Atom leaf_of_type(Elab *e, Atom leaf, const void *state) {
+  const OfType *of = state;
+  return of->leaf(e, atom_type(leaf), of->state);
+}
+
+static const Val *fields_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
                                  void *state) {
   int count = t.type->u.record.count;
   if (!count)
@@ -206,6 +236,15 @@ static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLea
                    : val_of_type(e, (TypeIn){ field->type, t.env }, dims, leaf, state);
   }
   return val_record(names, items, count);
+}
+
+// What constructors share is made once.
+static const Val *record_of_type(Elab *e, TypeIn t, const AtomVec *dims, TypeLeafFn leaf,
+                                 void *state) {
+  if (!type_is_sum(t.type)) return fields_of_type(e, t, dims, leaf, state);
+  OfType of = { leaf, state };
+  const Val *shape = fields_of_type(e, t, dims, stand_in, NULL);
+  return val_map(e, shape, leaf_of_type, &of);
 }
 
 static void report_unknown_size(Elab *e, const Type *type, const char *size) {

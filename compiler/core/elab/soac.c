@@ -23,24 +23,32 @@ static const AstPat *bare(const AstPat *pat) {
   return pat;
 }
 
+typedef struct NewParam {
+  const AstPat *pat;
+  int peel;
+  VarVec *params;
+} NewParam;
+
+static Atom new_param(Elab *e, Atom leaf, const void *state) {
+  const NewParam *p = state;
+  bool named = p->pat && p->pat->kind == AST_PAT_NAME;
+  Name name = named ? p->pat->u.name.name : name_of(e->c->names, "x");
+  const Var *var = var_new(e->c, name, type_peel(atom_type(leaf), p->peel), e->b->loc);
+  vec_push(p->params, var);
+  return atom_var(var);
+}
+
 // A parameter for each leaf of `v`, with `peel` dimensions less, named as the pattern says.
 static const Val *make_params(Elab *e, const Val *v, const AstPat *pat, int peel,
                               VarVec *params) {
   pat = bare(pat);
-  if (v->kind == VAL_ATOM) {
-    Name name =
-        pat && pat->kind == AST_PAT_NAME ? pat->u.name.name : name_of(e->c->names, "x");
-    const Var *var =
-        var_new(e->c, name, type_peel(atom_type(v->u.atom), peel), e->b->loc);
-    vec_push(params, var);
-    return val_atom(atom_var(var));
-  }
-  if (v->kind == VAL_CLOSURE) val_leaves(e, v);
+  bool is_tuple = pat && pat->kind == AST_PAT_TUPLE;
+  if (!is_tuple || v->kind != VAL_RECORD)
+    return val_map(e, v, new_param, &(NewParam){ pat, peel, params });
   const Val **items = new_array(const Val *, v->u.record.count);
   for (int i = 0; i < v->u.record.count; i++) {
-    bool is_tuple = pat && pat->kind == AST_PAT_TUPLE;
-    const AstPat *part = is_tuple ? pat->u.tuple.items.at[i] : pat;
-    items[i] = make_params(e, v->u.record.items[i], part, peel, params);
+    items[i] =
+        make_params(e, v->u.record.items[i], pat->u.tuple.items.at[i], peel, params);
   }
   return val_record(v->u.record.names, items, v->u.record.count);
 }

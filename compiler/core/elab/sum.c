@@ -1,5 +1,6 @@
-// Values of sum types: records of a tag and the arguments of every constructor (types/types.h).
-// What the other constructors have is zeros, so that equal values are equal in all components.
+// Values of sum types: records of a tag and the arguments of every constructor (types/types.h), in
+// room that they share (slots.c).  What is not the value's own is zero, so that equal values are
+// equal in all components.
 #include "base/text.h"
 #include "core/elab/elaborate.h"
 
@@ -76,22 +77,21 @@ const Val *elab_constructor(Elab *e, Scope *s, const AstExp *exp) {
   const Val **items = new_array(const Val *, count);
   Name *names = new_array(Name, count);
   Scope inner = { t.env };
-  for (int i = 1; i < count; i++)
-    if (t.type->u.record.fields[i].name == own)
-      scope_bind_sizes(&inner, t.type->u.record.fields[i].type, arguments);
+  int at = type_constructor(t.type, own) + 1;
+  scope_bind_sizes(&inner, t.type->u.record.fields[at].type, arguments);
   for (int i = 0; i < count; i++) {
     const TypeField *field = &t.type->u.record.fields[i];
     names[i] = field->name;
     if (i == 0)
-      items[i] = val_atom(tag(type_constructor(t.type, own)));
-    else if (field->name == own)
+      items[i] = val_atom(tag(at - 1));
+    else if (i == at)
       items[i] = arguments;
     else if (field_is_bare(field))
       items[i] = val_tuple(e, NULL, 0);
     else
       items[i] = blank(e, (TypeIn){ field->type, inner.env }, (AtomVec){ 0 });
   }
-  return val_record(names, items, count);
+  return val_sum(e, names, items, count, at);
 }
 
 const Val *elab_payload(Elab *e, const AstPat *pat, const Val *v) {

@@ -1,5 +1,5 @@
 // Values of the evaluator and the environments that name them.
-#include "core/elab/elaborate.h"
+#include "core/elab/slots.h"
 
 _Noreturn void elab_stop(Elab *e) { longjmp(e->stop, 1); }
 
@@ -44,17 +44,15 @@ const Val *val_field(Elab *e, const Val *v, Name name) {
 }
 
 void val_add_leaves(Elab *e, const Val *v, AtomVec *out) {
-  switch (v->kind) {
-  case VAL_ATOM: vec_push(out, v->u.atom); return;
-  case VAL_RECORD:
-    for (int i = 0; i < v->u.record.count; i++)
-      val_add_leaves(e, v->u.record.items[i], out);
-    return;
-  case VAL_CLOSURE:
+  if (val_holds_function(v)) {
     limit(e->c, e->b->loc,
           "functions in arrays, as results of 'if' and 'match', or carried by loops");
     elab_stop(e);
   }
+  ValLeafVec leaves = { 0 };
+  leaves_add(v, &leaves);
+  vec_each (const ValLeaf *, leaf, &leaves)
+    vec_push(out, leaf->atom);
 }
 
 AtomVec val_leaves(Elab *e, const Val *v) {
@@ -83,25 +81,14 @@ bool val_first_leaf(const Val *v, Atom *out) {
   return false;
 }
 
-static Atom take_leaf(Elab *e, Atom leaf, const void *state) {
-  (void)e, (void)leaf;
-  const Atom **next = *(const Atom **const *)state;
-  return *(*next)++;
-}
-
 const Val *val_rebuild(Elab *e, const Val *shape, const Atom *leaves) {
-  const Atom **next = &leaves;
-  return val_map(e, shape, take_leaf, &next);
+  if (val_holds_function(shape)) val_leaves(e, shape);
+  return leaves_replace(e, shape, leaves);
 }
 
 const Val *val_map(Elab *e, const Val *v, LeafFn fn, const void *state) {
-  if (v->kind == VAL_ATOM) return val_atom(fn(e, v->u.atom, state));
-  if (v->kind == VAL_CLOSURE) val_leaves(e, v);
-  const Val **items = new_array(const Val *, v->u.record.count);
-  for (int i = 0; i < v->u.record.count; i++) {
-    items[i] = val_map(e, v->u.record.items[i], fn, state);
-  }
-  return val_record(v->u.record.names, items, v->u.record.count);
+  if (val_holds_function(v)) val_leaves(e, v);
+  return leaves_map(e, v, fn, state);
 }
 
 // ---- environments
