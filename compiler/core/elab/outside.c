@@ -24,49 +24,48 @@ typedef struct SlotUses {
 
 // ---- what is shared
 
-typedef struct SlotCounts {
-  Vec(int) users[SLOT_KINDS];   // how many constructors have the k-th leaf of the kind
-  Vec(int) number[SLOT_KINDS];  // which of the shared places it is, from 1 on, or 0
-} SlotCounts;
-
-typedef void (*VisitLeaf)(SlotCounts *p, int kind, int at, SlotUse use, SlotUses *s);
-
-static void count_user(SlotCounts *p, int kind, int at, SlotUse use, SlotUses *s) {
-  (void)use, (void)s;
-  if (at == p->users[kind].count) {
-    vec_push(&p->users[kind], 0);
-    vec_push(&p->number[kind], 0);
-  }
-  p->users[kind].at[at]++;
-}
-
-static void add_use(SlotCounts *p, int kind, int at, SlotUse use, SlotUses *s) {
-  if (p->users[kind].at[at] < 2) return;
-  int *number = &p->number[kind].at[at];
-  if (!*number) *number = ++s->places;
-  use.place = *number - 1;
-  vec_push(&s->uses, use);
-}
-
-static void visit_leaves(const Val *sum, SlotCounts *p, VisitLeaf visit, SlotUses *s) {
-  int rank = sum_rank(sum);
+// For each kind, how many leaves at least two constructors have: the second greatest number.
+static void count_shared(const Val *sum, int *shared) {
+  int most[SLOT_KINDS] = { 0 };
   for (int i = 1; i < sum->u.record.count; i++) {
-    ValLeafVec own = { 0 };
-    leaves_add(sum->u.record.items[i], &own);
-    int next[SLOT_KINDS] = { 0 };
-    for (int k = 0; k < own.count; k++) {
-      int kind = slot_kind(&own.at[k], rank);
-      if (kind >= 0)
-        visit(p, kind, next[kind]++, (SlotUse){ i, k, 0, own.at[k].atom }, s);
+    ValLeafVec leaves = { 0 };
+    leaves_add(sum->u.record.items[i], &leaves);
+    int own[SLOT_KINDS] = { 0 };
+    vec_each (const ValLeaf *, leaf, &leaves) {
+      int kind = slot_kind(leaf, sum_rank(sum));
+      if (kind >= 0) own[kind]++;
+    }
+    for (int k = 0; k < SLOT_KINDS; k++) {
+      int both = own[k] < most[k] ? own[k] : most[k];
+      if (both > shared[k]) shared[k] = both;
+      if (own[k] > most[k]) most[k] = own[k];
     }
   }
 }
 
+// Those of the arguments in field `at`; the places of each kind begin at first[kind].
+static void add_uses(const Val *sum, int at, const int *shared, const int *first,
+                     SlotUses *s) {
+  ValLeafVec own = { 0 };
+  leaves_add(sum->u.record.items[at], &own);
+  int next[SLOT_KINDS] = { 0 };
+  for (int i = 0; i < own.count; i++) {
+    int kind = slot_kind(&own.at[i], sum_rank(sum));
+    if (kind < 0 || next[kind] == shared[kind]) continue;
+    vec_push(&s->uses, ((SlotUse){ at, i, first[kind] + next[kind]++, own.at[i].atom }));
+  }
+}
+
 static SlotUses sharing_of(const Val *sum) {
-  SlotCounts p = { 0 };
+  int shared[SLOT_KINDS] = { 0 }, first[SLOT_KINDS];
   SlotUses s = { 0 };
-  visit_leaves(sum, &p, count_user, &s);
-  visit_leaves(sum, &p, add_use, &s);
+  count_shared(sum, shared);
+  for (int k = 0; k < SLOT_KINDS; k++) {
+    first[k] = s.places;
+    s.places += shared[k];
+  }
+  for (int i = 1; i < sum->u.record.count; i++)
+    add_uses(sum, i, shared, first, &s);
   return s;
 }
 

@@ -56,27 +56,32 @@ void leaves_add(const Val *v, ValLeafVec *out) {
 
 // ---- other leaves
 
-// What is in the places for each kind so far.
+// What is in the places for each kind so far, in a sum of that rank.
 typedef struct Slots {
+  int rank;
   AtomVec of[SLOT_KINDS];
+  LeafFn fn;  // makes what goes there of a leaf; NULL: the leaf itself
+  const void *state;
 } Slots;
 
+static Atom place(Elab *e, Slots *slots, const ValLeaf *leaf, int *next) {
+  int kind = slot_kind(leaf, slots->rank);
+  AtomVec *of = kind < 0 ? NULL : &slots->of[kind];
+  int at = of ? next[kind]++ : 0;
+  if (of && of->at && at < of->count) return of->at[at];
+  Atom atom = slots->fn ? slots->fn(e, leaf->atom, slots->state) : leaf->atom;
+  if (of) vec_push(of, atom);
+  return atom;
+}
+
 // The arguments of a constructor with what is in their places already; the rest goes there.
-static const Val *placed(Elab *e, const Val *arguments, int rank, Slots *slots, LeafFn fn,
-                         const void *state) {
+static const Val *placed(Elab *e, const Val *arguments, Slots *slots) {
   ValLeafVec own = { 0 };
   leaves_add(arguments, &own);
   Atom *atoms = new_array(Atom, own.count);
   int next[SLOT_KINDS] = { 0 };
-  for (int i = 0; i < own.count; i++) {
-    int kind = slot_kind(&own.at[i], rank), at = kind < 0 ? 0 : next[kind]++;
-    bool taken = kind >= 0 && at < slots->of[kind].count;
-    if (taken)
-      atoms[i] = slots->of[kind].at[at];
-    else
-      atoms[i] = fn ? fn(e, own.at[i].atom, state) : own.at[i].atom;
-    if (kind >= 0 && !taken) vec_push(&slots->of[kind], atoms[i]);
-  }
+  for (int i = 0; i < own.count; i++)
+    atoms[i] = place(e, slots, &own.at[i], next);
   return leaves_replace(e, arguments, atoms);
 }
 
@@ -86,11 +91,10 @@ const Val *leaves_map(Elab *e, const Val *v, LeafFn fn, const void *state) {
   int count = v->u.record.count;
   const Val **items = new_array(const Val *, count);
   bool is_sum = val_is_sum(v);
-  Slots slots = { 0 };
+  Slots slots = { .rank = is_sum ? sum_rank(v) : 0, .fn = fn, .state = state };
   for (int i = 0; i < count; i++) {
     const Val *item = v->u.record.items[i];
-    items[i] = is_sum && i ? placed(e, item, sum_rank(v), &slots, fn, state)
-                           : leaves_map(e, item, fn, state);
+    items[i] = is_sum && i ? placed(e, item, &slots) : leaves_map(e, item, fn, state);
   }
   return val_record(v->u.record.names, items, count);
 }
@@ -109,11 +113,10 @@ const Val *leaves_replace(Elab *e, const Val *v, const Atom *leaves) {
 const Val *val_sum(Elab *e, const Name *names, const Val *const *items, int count,
                    int own) {
   const Val **shared = new_array(const Val *, count);
-  Slots slots = { 0 };
-  int rank = atom_type(items[0]->u.atom).rank;
+  Slots slots = { .rank = atom_type(items[0]->u.atom).rank };
   shared[0] = items[0];
-  placed(e, items[own], rank, &slots, NULL, NULL);
+  placed(e, items[own], &slots);
   for (int i = 1; i < count; i++)
-    shared[i] = placed(e, items[i], rank, &slots, NULL, NULL);
+    shared[i] = placed(e, items[i], &slots);
   return val_record(names, shared, count);
 }
