@@ -604,5 +604,14 @@ END
 expect 'grids turn to where neighbours in memory lie' 1 '^kernel .*_across' out
 some 'which is in all accesses' '^kernel scaled.*_across' out
 
+cat > some_lanes.fl << 'END'
+entry columns [n] [t] (xss: [n][t]i32) : [n][t]i32 =
+  transpose (map (\xs -> loop out = replicate n 7 for i < n do out with [i] = out[n - 1 - i] + xs[i]) (transpose xss))
+END
+"$flc" dump --after imp some_lanes.fl > out
+expect 'lanes that take no part in a load read what lies there, as far as there is memory' 3 \
+  'if \(\(0i64 <= base_.* <= \(\(n_[0-9]+ \* t_[0-9]+\) \+ -(16|8|4)i64\)\)\)' out
+expect 'where rows lie in another order all lanes must take part' 3 'if all\(condition_' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

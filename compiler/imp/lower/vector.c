@@ -2,7 +2,7 @@
 //
 // Where control differs from lane to lane, both sides of a branch run under masks, and a loop goes
 // on while any lane does.  Lanes that are masked out may compute anything, but must not read where
-// the others would not: they read element 0, which exists if another lane reads.
+// there is nothing: they read what lies there, or element 0, which exists if another lane reads.
 #include "imp/lower/kern.h"
 
 enum { MOST_TWICE = 32 };  // statements that are worth a copy
@@ -50,20 +50,40 @@ static const ImpExp *safe_places(KernCode *kc, const ImpExp *at) {
   return imp_select(kc->mask, at, imp_splat(imp_i64(0), kc->lanes));
 }
 
-// if all lanes take part { whole } else { one by one }
-static const ImpExp *masked_neighbours(KernCode *kc, const Arr *arr, const ImpExp *base) {
+// Row by row without gaps, in memory of that size.
+static bool fills_memory(const Tensor *t, const Arr *arr) {
+  if (tensor_root(t)->open) return false;
+  Arr dense = arr_dense(arr->mem, arr->elem, arr->shape, arr->rank);
+  for (int i = 0; i < arr->rank; i++)
+    if (!imp_same(arr->strides[i], dense.strides[i])) return false;
+  return true;
+}
+
+// Do the elements of all lanes exist?  Those of lanes that are masked out may be of other rows.
+static const ImpExp *exist(KernCode *kc, const Arr *arr, const ImpExp *base) {
+  const ImpExp *count = imp_i64(1);
+  for (int i = 0; i < arr->rank; i++)
+    count = imp_mul(count, arr->shape[i]);
+  const ImpExp *last = imp_add(arr->offset, imp_add(count, imp_i64(-kc->lanes)));
+  return imp_and(imp_op2(OP_LE, arr->offset, base), imp_op2(OP_LE, base, last));
+}
+
+// if these neighbours exist, or all lanes take part { whole } else { one by one }
+static const ImpExp *masked_neighbours(KernCode *kc, const Tensor *t, const Arr *arr,
+                                       const ImpExp *base) {
   Compiler *c = kc->k->lower->c;
   const Var *got =
       var_new(c, name_of(c->names, "got"), type_scalar(arr->elem), kc->k->b->loc);
+  base = declared(kc, "base", base);
   const ImpExp *at = imp_op2(OP_ADD, imp_splat(base, kc->lanes), iota(kc));
+  const ImpExp *all =
+      fills_memory(t, arr) ? exist(kc, arr, base) : imp_over_lanes(IMP_ALL, kc->mask);
   ImpBuilder whole = { .c = c, .loc = kc->k->b->loc }, others = whole;
   imp_assign(&whole, got, imp_vload(arr->mem, base, kc->lanes));
   imp_assign(&others, got, imp_vload(arr->mem, safe_places(kc, at), kc->lanes));
   map_put(kc->k->inside, got, got);
   add_stm(kc, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { got, NULL, kc->lanes } });
-  add_stm(kc, (ImpStm){ .kind = IMP_IF,
-                        .u.cond = { imp_over_lanes(IMP_ALL, kc->mask), whole.block,
-                                    others.block } });
+  add_stm(kc, (ImpStm){ .kind = IMP_IF, .u.cond = { all, whole.block, others.block } });
   return imp_vector_var(got, kc->lanes);
 }
 
@@ -79,8 +99,9 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
     return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);
   }
   if (affine && is_zero(step)) return imp_splat(imp_load(arr->mem, base), kc->lanes);
-  if (affine && imp_is_i64(step, 1) && kc->mask && !kc->some)
-    return masked_neighbours(kc, arr, base);
+  if (affine && imp_is_i64(step, 1) && kc->mask &&
+      (!kc->some || fills_memory(access->tensor, arr)))
+    return masked_neighbours(kc, access->tensor, arr, base);
   if (affine && !kc->mask && small_step(step))
     return load_every_nth(kc, arr, base, small_step(step));
   if (affine && !kc->mask && imp_is_i64(step, -1)) return load_backwards(kc, arr, base);
