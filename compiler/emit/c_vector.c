@@ -271,6 +271,16 @@ static const char *binary(CodeText *c, const ImpExp *e, const char *vector) {
   return text_format("(%s %s %s)", a, vector, b);
 }
 
+// Of integers, for which LLVM knows the instruction; of OpenCL's own abs PoCL makes one for each
+// quarter of a vector.
+static const char *absolute(CodeText *c, const ImpExp *e) {
+  const char *a = as_variable(c, e->u.op.args[0]), *name = vector_type(e->type, e->lanes);
+  const char *plain = vector_type(prim_unsigned(e->type), e->lanes);
+  if (!prim_is_signed(e->type)) return a;
+  return text_format("(%s < (%s)(0) ? as_%s((%s)(0) - as_%s(%s)) : %s)", a, name, name,
+                     plain, plain, a, a);
+}
+
 static const char *unary(CodeText *c, const ImpExp *e, const char *vector) {
   PrimOp op = e->u.op.op;
   PrimType type = e->u.op.operands;
@@ -279,7 +289,7 @@ static const char *unary(CodeText *c, const ImpExp *e, const char *vector) {
     return wrapping(e, text_format("((%s)(0))", name), "-", a);
   if (op == OP_NEG || op == OP_NOT) return text_format("(%s%s)", vector, a);
   if (op == OP_ABS && prim_is_float(type)) return text_format("fabs(%s)", a);
-  if (op == OP_ABS) return text_format("as_%s(abs(%s))", name, a);
+  if (op == OP_ABS) return absolute(c, e);
   if (op == OP_POPC) return text_format("%s(%s)", helper_popc(c, type, e->lanes), a);
   if (op == OP_ROUND) return text_format("%s(%s)", helper_round(c, type, e->lanes), a);
   return text_format("%s(%s)", vector, a);
