@@ -562,6 +562,38 @@ END
 "$flc" dump --recipes rows_into_bins.fl > out
 expect 'histograms of arrays are in chunks, unless their operator may fail' 1 '^kernel .*seghist_copies' out
 
+cat > waits.fl << 'END'
+entry smooth [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  map (\x -> (loop (s, out) = (0, replicate m 0) for i < m do let s = 0.5 * s + x[i] in (s, out with [i] = s)).1) xs
+entry fixed [n] (xs: [n][2048]f32) : [n][2048]f32 =
+  map (\x -> (loop (s, out) = (0, replicate 2048 0) for i < 2048 do
+                let s = 0.5 * s + x[i] in (s, out with [i] = s)).1) xs
+entry polynomial [n] [m] (xs: [n][m]f64) : [n]f64 = map (\x -> loop s = 0 for i < m do s * x[0] + x[i]) xs
+entry short [n] (xs: [n][10]f32) : [n][10]f32 =
+  map (\x -> (loop (s, out) = (0, replicate 10 0) for i < 10 do
+                let s = 0.5 * s + x[i] in (s, out with [i] = s)).1) xs
+entry delayed [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  map (\x -> (loop (a, b, out) = (0, 0, replicate m 0) for i < m do
+                (x[i], (a * 0.5 + 1) * a + 2, out with [i] = b)).2) xs
+entry filtered [n] [m] (xs: [n][m]f64) : [n][m]f64 =
+  map (\x -> (loop (e, p, out) = (0, 1, replicate m 0) for i < m do
+                let p1 = p + 0.01 let g = p1 / (p1 + 0.1) let e = e + g * (x[i] - e)
+                in (e, (1 - g) * p1, out with [i] = e)).2) xs
+END
+"$flc" dump --recipes waits.fl > out
+for entry in smooth fixed polynomial short delayed filtered; do
+  sed -n "/^kernel $entry.segmap/,/^$/p" out > "$entry"
+done
+some 'short recurrences go in lanes, as a point alone waits for each round' '^  split n by 16 overlap' smooth
+some 'so do those that read one thing more, without stores' '^  split n by 16 overlap' polynomial
+some 'those whose rows are known to lie a multiple of 4096 bytes apart go in 8' '^  split n by 8 overlap' fixed
+expect 'few rounds do not wait' 0 'bind n to lane' short
+expect 'nor does what a round only takes from the one before' 0 'bind n to lane' delayed
+expect 'more than 16 lanes do not store along rows of their own' 0 '^  split n by (32|64) overlap' filtered
+for entry in smooth fixed filtered; do
+  expect 'rows that a loop stores in whole are not filled before' 0 ' = 0\.0(f32|f64)$' "$entry"
+done
+
 cat > heavy.fl << 'END'
 entry paths [n] (steps: i64) (xs: [n]f32) : f32 =
   f32.sum (map (\x -> loop x for _i < steps do x * x - 0.5) xs)

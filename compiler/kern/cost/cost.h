@@ -15,11 +15,12 @@
 typedef struct Cost {
   const CostGuess *guess;
   const Vary *vary;
-  int lanes;      // of the open lane axis
-  bool masked;    // some lanes do not take part, in most vectors
-  bool in_place;  // blocks end with a bound: no point may run twice
-  bool bounded;   // under the bound of blocks: what goes lane by lane asks each of them
-  bool in_loop;   // and not on the grid alone
+  int lanes;       // of the open lane axis
+  bool masked;     // some lanes do not take part, in most vectors
+  bool in_place;   // blocks end with a bound: no point may run twice
+  bool bounded;    // under the bound of blocks: what goes lane by lane asks each of them
+  bool in_loop;    // and not on the grid alone
+  bool in_stream;  // of loops in order the innermost
   bool has_grid;
   bool at_edge;       // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
@@ -44,6 +45,7 @@ void cost_put(Cost *s, const Var *var, double value);
 double cost_value(const Cost *s, const Term *t);
 // Is it as large as others of which nothing is known, but not the same as they?
 bool cost_stays_unknown(const Cost *s, const Term *t);
+bool cost_has_loop(const KernBlock *block);
 // Rounds of an axis.
 double cost_trips(const Cost *s, const Axis *axis);
 // Takes the sizes of the grid to be those of the guess; without a grid that is what is reduced,

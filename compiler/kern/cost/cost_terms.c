@@ -5,6 +5,9 @@
 
 static const double SCALAR_DIVISION = 8, SCALAR_LIBRARY = 25;
 static const double VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
+// How many times as long a store takes where lanes store along rows of their own; and where these
+// are more than one vector has: caches lose lines of so many before these are full.
+static const double ALONG_ROWS = 2, MANY_ROWS = 4;
 // Lanes from any of two vectors.
 static const double VECTOR_PICK = 1.2;
 
@@ -93,7 +96,7 @@ static void find_loop(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
 }
 
-static bool has_loop(const KernBlock *block) {
+bool cost_has_loop(const KernBlock *block) {
   bool found = false;
   KernVisitor v = { .stm = find_loop, .state = &found };
   kern_visit_block(&v, block);
@@ -107,7 +110,8 @@ void cost_guess_sizes(Cost *s) {
   if (s->has_grid) return;
   for (int i = 0; i < body->count; i++) {
     const Axis *axis = body->stms[i].kind == KERN_AXIS ? body->stms[i].u.axis : NULL;
-    if (axis && axis->role != AXIS_MAP && axis->role != AXIS_LOOP && has_loop(axis->body))
+    if (axis && axis->role != AXIS_MAP && axis->role != AXIS_LOOP &&
+        cost_has_loop(axis->body))
       grid_size(s, axis->width);
   }
 }
@@ -313,9 +317,28 @@ void cost_count_access(const Cost *s, const Access *access, bool stores) {
   s->count->arrays += bytes;
 }
 
+// The rows that lanes and registers store to.
+static double rows_of_store(const Cost *s, const Access *access, AxisSet set) {
+  double rows = s->lanes;
+  for (int i = 0; i < 16; i++)
+    if (set & s->open & 1u << i && !vary_neighbours(s->vary, access, 1u << i))
+      rows *= s->copies[i];
+  return rows;
+}
+
+// How many times as much a store costs as lanes one by one, in loops that go along rows in order.
+static double cost_along_rows(const Cost *s, const Access *access, AxisSet set) {
+  bool along = s->in_stream && tensor_root(access->tensor)->space == TENSOR_GLOBAL &&
+               cost_over_lanes(s, set) && !cost_vector_access(s, access) &&
+               cost_is_affine(s, access);
+  if (!along) return 1;
+  return rows_of_store(s, access, set) > MOST_LANES ? MANY_ROWS : ALONG_ROWS;
+}
+
 void cost_access(Cost *s, const Access *access, AxisSet value, bool load) {
   AxisSet set = cost_access_set(s, access) | value;
-  cost_add(s, access_cycles(s, access, set, load) * cost_copies(s, set));
+  double cycles = access_cycles(s, access, set, load) * cost_copies(s, set);
+  cost_add(s, load ? cycles : cycles * cost_along_rows(s, access, set));
   for (int i = 0; i < access->tensor->rank; i++)
     cost_term(s, access->index[i]);
 }

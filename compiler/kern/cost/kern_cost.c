@@ -74,8 +74,8 @@ static void cost_lock(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
-// A body that runs so many times, one after the other.  Of lanes each round waits for the one
-// before; points in registers wait together.
+// A body that runs so many times, one after the other: each round waits for the one before; points
+// in registers wait together.
 static void cost_rounds(Cost *s, const Var *const *params, int count,
                         const KernBlock *body, double trips) {
   enum {
@@ -84,10 +84,12 @@ static void cost_rounds(Cost *s, const Var *const *params, int count,
   };
   double before = s->cycles;
   cost_block(s, body);
-  if (!s->lanes || trips < FORESEEN) return;
-  double least = s->times * WAITED_FOR * kern_round_latency(params, count, body);
-  s->cycles = fmax(s->cycles, before + least);
-  if (kern_follows_reads(params, count, body)) s->cycles += s->times * FOLLOWED_READ;
+  if (count == 0 || trips < FORESEEN) return;
+  double enough = (s->cycles - before) / (s->times * WAITED_FOR);
+  double waits = kern_round_latency(params, count, body, s->lanes > 0, enough);
+  s->cycles = fmax(s->cycles, before + s->times * WAITED_FOR * waits);
+  if (s->lanes && kern_follows_reads(params, count, body))
+    s->cycles += s->times * FOLLOWED_READ;
 }
 
 static int widest(const KernBlock *block) {
@@ -128,6 +130,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   Cost inner = *s;
   inner.in_loop |= axis->bind != BIND_GRID;
   double trips = cost_trips(s, axis);
+  inner.in_stream = axis->role == AXIS_LOOP && !cost_has_loop(axis->body);
   bool differs = cost_over_lanes(s, cost_set(s, axis->width));
   inner.times *= differs ? 1.5 * trips : trips;
   cost_put(s, axis->index, trips > 1 ? trips / 2 : 0);

@@ -37,8 +37,10 @@ bool kern_follows_reads(const Var *const *params, int count, const KernBlock *bo
 // (waits.c)
 bool kern_tries(const Vary *vary, const KernStm *stm);
 
-// Cycles from what a round of a loop takes over to what it hands on, at least.
-double kern_round_latency(const Var *const *params, int count, const KernBlock *body);
+// Cycles that a round of a loop waits for the one before, at least: from the values that it takes
+// over to those that it hands on.  Not exact if there are `enough`.
+double kern_round_latency(const Var *const *params, int count, const KernBlock *body,
+                          bool lanes, double enough);
 // Would the device's own compiler run the axis in vectors?  (Straight code on neighbouring
 // elements, operators of one instruction; vectorised.c.)
 bool kern_vectorises_itself(const KernStm *axis);

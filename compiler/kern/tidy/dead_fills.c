@@ -2,9 +2,7 @@
 //   =>   axis i < n loop { ..; t[i, j] = x }
 //
 // where the loop stores every element that was filled, and loads none: `loop out = replicate n 0
-// for i < n do .. out with [i] = x`, in columns.  Why: the memory is written once.  Rows are filled
-// nevertheless: points in lanes store to rows of their own, as many streams as there are lanes, and
-// caches that have seen a fill of 16 long rows before take them twice as fast.
+// for i < n do .. out with [i] = x`.  Why: the memory is written once.
 #include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
@@ -68,19 +66,33 @@ static int axis_in_index(const StoreNest *nest, const Term *index) {
   return -1;
 }
 
-// Is no axis of the fill that of neighbours in memory?
-static bool is_of_columns(const StoreNest *fill) {
-  const Access *to = &fill->store->u.store.to;
-  int unit = tensor_unit_dim(to->tensor);
-  return unit >= 0 && axis_in_index(fill, to->index[unit]) < 0;
-}
-
 // ---- what is stored over them
 
 static bool mentions_axis(const StoreNest *nest, const Term *index) {
   for (int a = 0; a < nest->depth; a++)
     if (term_mentions(index, nest->axes[a]->index)) return true;
   return false;
+}
+
+static const Term *let_value(const KernBlock *block, const Term *t) {
+  for (int i = 0; i < block->count && t->kind == TERM_VAR; i++)
+    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == t->u.var)
+      return block->stms[i].u.term;
+  return t;
+}
+
+// The index of the innermost axis, if that is what is left of it in 32 bits: `for i < 1000`.
+static const Term *in_full(const StoreNest *nest, const Term *index) {
+  const Axis *last = nest->axes[nest->depth - 1];
+  const Term *whole = let_value(last->body, index);
+  if (last->width->kind != TERM_CONST || last->width->u.constant.u.i > INT32_MAX ||
+      whole->kind != TERM_CONVERT || whole->u.arg->type != PRIM_I32)
+    return index;
+  const Term *half = let_value(last->body, whole->u.arg);
+  return half->kind == TERM_CONVERT && half->u.arg->kind == TERM_VAR &&
+                 half->u.arg->u.var == last->index
+             ? half->u.arg
+             : index;
 }
 
 // Do both stores go through the same elements, each with its own axes?
@@ -90,7 +102,8 @@ static bool stores_the_same(const StoreNest *fill, const StoreNest *nest) {
   int matched = 0;
   if (a->tensor != b->tensor || fill->depth != nest->depth) return false;
   for (int d = 0; d < a->tensor->rank; d++) {
-    int x = axis_in_index(fill, a->index[d]), y = axis_in_index(nest, b->index[d]);
+    int x = axis_in_index(fill, a->index[d]);
+    int y = axis_in_index(nest, in_full(nest, b->index[d]));
     if (x < 0 && y < 0 && !mentions_axis(fill, a->index[d]) &&
         term_same(a->index[d], b->index[d]))
       continue;
@@ -123,7 +136,7 @@ static bool stores_over(const StoreNest *fill, StoreNest *nest, const KernStm *s
 
 static bool is_dead(const KernBlock *block, int at) {
   StoreNest fill, nest = { .depth = 0 };
-  if (!is_fill(&block->stms[at], &fill) || !is_of_columns(&fill)) return false;
+  if (!is_fill(&block->stms[at], &fill)) return false;
   const Tensor *root = tensor_root(fill.store->u.store.to.tensor);
   for (int i = at + 1; i < block->count; i++) {
     MemoryUse use = use_of(&block->stms[i], root);
