@@ -45,6 +45,7 @@ void cost_put(Cost *s, const Var *var, double value);
 double cost_value(const Cost *s, const Term *t);
 // Is it as large as others of which nothing is known, but not the same as they?
 bool cost_stays_unknown(const Cost *s, const Term *t);
+// Is there an axis or a while loop in it?
 bool cost_has_loop(const KernBlock *block);
 // Rounds of an axis.
 double cost_trips(const Cost *s, const Axis *axis);
