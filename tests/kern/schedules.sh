@@ -328,6 +328,27 @@ expect 'rows in one dimension are an axis of their own, whose index nothing divi
 expect 'where the product cannot wrap' 1 '^kernel main.segmap_in_one ' out
 expect 'but not rows of four' 0 '^kernel constant.segmap_in_one ' out
 
+cat > constant.fl << 'END'
+entry main [s] (u: [s]i32) : [s]i32 = tabulate s (\i -> u[i / 8 * 8 + 7 - i % 8])
+entry bits [s] (u: [s]i32) : [s]i32 = tabulate s (\i -> u[(i >> 3) * 8 + 7 - (i & 7)])
+entry patches [n] (u: [n]i32) : [][9]i32 = tabulate_2d (n - 10) 9 (\i k -> u[i + k / 3 * 4 + k % 3])
+entry numbers (s: i64) : [s]i64 = tabulate s (\i -> i / 8)
+entry remainders [s] (u: [s]i32) : [s]i32 = tabulate s (\i -> u[i] + u[i % 8])
+entry fours [s] (u: [s]i32) : [s]i32 = tabulate s (\i -> u[i / 4 * 4 + 3 - i % 4])
+entry waves [s] (u: [s]f32) : [s]f32 = tabulate s (\i -> f32.sin u[i / 8 * 8 + 7 - i % 8])
+entry by_three [s] (k: i64) (u: [s]i32) : [s]i32 = tabulate s (\i -> u[(i >> k) + (i & 6)])
+END
+"$flc" dump --recipes constant.fl > out
+expect 'rows of constant length, which the host counts, are an axis' 1 '^kernel main.segmap_in_one ' out
+expect 'shifts and masks find them, too' 1 '^kernel bits.segmap_in_one ' out
+sed -n '/^kernel patches.segmap_2 /,/^kernel numbers/p' out > patches
+expect 'an axis of nine is three by three' 0 'let .* = i_[0-9]+ (/|%) 3' patches
+expect 'where no row is read nothing is divided' 0 '^kernel numbers.segmap_in_one ' out
+expect 'nor where its number is not' 0 '^kernel remainders.segmap_in_one ' out
+expect 'rows of four go in phases' 0 '^kernel fours.segmap_in_one ' out
+expect 'long points go in full lanes' 0 '^kernel waves.segmap_in_one ' out
+expect 'shifts by what is not constant, and masks with gaps, find no rows' 0 '^kernel by_three.segmap_in_one ' out
+
 cat > numbers.fl << 'END'
 entry main [n] (s: [n][8]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 10 + i32.u8 c) s
 entry long [n] (s: [n][32]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 10 + i32.u8 c) s

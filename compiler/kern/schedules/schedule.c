@@ -183,6 +183,8 @@ static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
   if (s->seg->share || !kern_unflatten(s->c, kern, &quick))
     return without_divisions(s, plain);
   const KernPlan *rows = without_divisions(s, tidied(s->c, quick.kern));
+  const Term *asks = quick.condition;
+  if (asks->kind == TERM_CONST && asks->u.constant.u.i) return rows;
   const Kern *in_one = with_suffix(s, plain, "in_one");
   return quick_or(&quick, rows,
                   quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));

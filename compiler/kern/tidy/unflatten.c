@@ -5,6 +5,8 @@
 //   =>   likewise, where s = n * m for an n that i / m is compared with, else for n = s / m; and
 //        where m is no short row
 //
+// A shift of the index to the right divides it, and the last bits of it are a remainder.
+//
 // Why: rows and columns of what lies in one dimension are found by divisions, and lanes gather what
 // they read there.  Of o and k both are plain indices.
 //
@@ -14,12 +16,20 @@
 #include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_FACTORS = 6, MOST_ENSURED = 12, PRODUCT_BITS = 60, LEAST_ROW = 16 };
+enum { MOST_FACTORS = 6, MOST_ENSURED = 12, PRODUCT_BITS = 60, CONSTANT_BITS = 20 };
+// Rows of fewer points stay: of lengths that the host finds out, with plain points or with long
+// ones; of constant length, but for those of a few points in all.
+enum { LEAST_ROW = 4, LEAST_LONG_ROW = 16, LEAST_CONSTANT_ROW = 5 };
+enum { UNROLLED = 8, FEW_IN_ALL = 16, LEAST_OF_FEW = 3, MOST_WITHIN = 64 };
 
+// What is not constant, and what is: 1 or more.
 typedef struct Factors {
   const Term *at[MOST_FACTORS];
   int count;
+  int64_t constant;
 } Factors;
+
+static const Factors no_factors = { .constant = 1 };
 
 typedef struct Unflatten {
   KernMapper mapper;
@@ -31,8 +41,11 @@ typedef struct Unflatten {
   const Term *all;      // its width
   Factors width, rows;  // rows: the divisor
   bool divides;         // the width is no product of which the divisor is a part
-  const Term *limit;    // how many rows there seem to be then, or NULL
-  Map *plain;           // Var -> const Term *: another variable, in whose place it stands
+  bool
+      long_points;  // library functions, loops: lanes without gaps matter more than moves
+  bool loads;       // what is divided is an index of a load
+  const Term *limit;  // how many rows there seem to be then, or NULL
+  Map *plain;         // Var -> const Term *: another variable, in whose place it stands
   bool done;
   // Of all axes:
   KernBuilder host;                   // what the host computes
@@ -40,6 +53,7 @@ typedef struct Unflatten {
   const Term *whole;                  // the host asks whether widths are so many rows
   const Term *ensured[MOST_ENSURED];  // and whether they are small
   int ensured_count, longest;         // longest: factors of a width
+  int64_t greatest;                   // and the greatest constant one
 } Unflatten;
 
 static void note_bound(KernVisitor *v, const Var *var) {
@@ -58,6 +72,25 @@ static bool is_product(const Term *t) {
   return t && t->kind == TERM_OP && t->type == PRIM_I64 && t->u.op.op == OP_MUL;
 }
 
+static bool add_factor(const Term *t, Factors *out) {
+  const int64_t most = INT64_C(1) << CONSTANT_BITS;
+  if (t->kind == TERM_CONST) {
+    int64_t by = t->u.constant.u.i;
+    if (by <= 0 || by > most / out->constant) return false;
+    out->constant *= by;
+    return true;
+  }
+  if (t->kind != TERM_VAR || out->count == MOST_FACTORS) return false;
+  out->at[out->count++] = t;
+  return true;
+}
+
+static bool has_factors(const Factors *f) { return f->count > 0 || f->constant > 1; }
+
+static bool has_more_factors(const Factors *a, const Factors *b) {
+  return a->count > b->count || (a->count == b->count && a->constant > b->constant);
+}
+
 // Adds the factors of what the host knows; false: it does not, or there are too many.
 static bool add_factors(const Unflatten *x, const Term *t, Factors *out) {
   if (t->kind == TERM_VAR && map_has(x->inside, t->u.var)) return false;
@@ -67,10 +100,7 @@ static bool add_factors(const Unflatten *x, const Term *t, Factors *out) {
   if (is_product(made)) t = made;
   if (is_product(t))
     return add_factors(x, t->u.op.args[0], out) && add_factors(x, t->u.op.args[1], out);
-  bool known = t->kind == TERM_VAR || (t->kind == TERM_CONST && t->u.constant.u.i > 0);
-  if (!known || t->type != PRIM_I64 || out->count == MOST_FACTORS) return false;
-  out->at[out->count++] = t;
-  return true;
+  return t->type == PRIM_I64 && add_factor(t, out);
 }
 
 // Takes the factors of `part` out of `all`; false: some are not there.
@@ -82,11 +112,13 @@ static bool take_factors(Factors *all, const Factors *part) {
     if (k == all->count) return false;
     all->at[k] = all->at[--all->count];
   }
-  return true;
+  bool divides = all->constant % part->constant == 0;
+  if (divides) all->constant /= part->constant;
+  return divides;
 }
 
 static const Term *product_of(const Factors *f) {
-  const Term *product = term_i64(1);
+  const Term *product = term_i64(f->constant);
   for (int i = 0; i < f->count; i++)
     product = term_mul(product, f->at[i]);
   return product;
@@ -103,43 +135,72 @@ static const Term *seen_through(const Unflatten *x, const Term *t) {
   return t;
 }
 
-// Is it (index / first) by `second`?  first: no factors if it is the index itself.
-static bool divides_index(const Unflatten *x, const Term *t, Factors *first,
-                          Factors *second) {
+// A division of what is not negative.
+typedef struct Division {
+  bool quotient;
+  const Term *of, *by;
+} Division;
+
+// x >> k divides by a power of two, and x & (2^k - 1) is the remainder.
+static bool bits_divide(const Term *t, Division *out) {
+  const Term *bits = t->u.op.args[1];
+  if (bits->kind != TERM_CONST) return false;
+  int64_t n = bits->u.constant.u.i;
+  bool shifts = t->u.op.op == OP_SHR && n > 0 && n < CONSTANT_BITS;
+  bool masks = t->u.op.op == OP_AND && n > 0 && n < INT64_C(1) << CONSTANT_BITS &&
+               (n & (n + 1)) == 0;
+  if (!shifts && !masks) return false;
+  const int64_t by = shifts ? INT64_C(1) << n : n + 1;
+  *out = (Division){ shifts, t->u.op.args[0], term_i64(by) };
+  return true;
+}
+
+static bool is_division(const Term *t, Division *out) {
   if (t->kind != TERM_OP || t->type != PRIM_I64) return false;
   PrimOp op = t->u.op.op;
+  if (op == OP_SHR || op == OP_AND) return bits_divide(t, out);
   if (!is_quotient_op(op) && op != OP_MOD && op != OP_REM) return false;
-  *first = *second = (Factors){ 0 };
-  if (!add_factors(x, t->u.op.args[1], second)) return false;
-  const Term *a = seen_through(x, t->u.op.args[0]);
+  *out = (Division){ is_quotient_op(op), t->u.op.args[0], t->u.op.args[1] };
+  return true;
+}
+
+// Is it (index / first) by `second`?  first: no factors if it is the index itself.
+static bool divides_index(const Unflatten *x, const Term *t, Factors *first,
+                          Factors *second, bool *quotient) {
+  Division d, within;
+  *first = *second = no_factors;
+  if (!is_division(t, &d) || !add_factors(x, d.by, second)) return false;
+  *quotient = d.quotient;
+  const Term *a = seen_through(x, d.of);
   if (!a) return false;
-  if (a->kind == TERM_OP && a->type == PRIM_I64 && is_quotient_op(a->u.op.op)) {
-    if (!add_factors(x, a->u.op.args[1], first)) return false;
-    a = seen_through(x, a->u.op.args[0]);
+  if (is_division(a, &within) && within.quotient) {
+    if (!add_factors(x, within.by, first)) return false;
+    a = seen_through(x, within.of);
   }
   return a && a->kind == TERM_VAR && a->u.var == x->index;
 }
 
-// Could the width be so many rows?  The host will know.
-static bool may_be_rows(const Unflatten *x, const Factors *divisor) {
-  bool varies = false;
-  for (int i = 0; i < divisor->count; i++) {
+// Could the width be so many rows?  The host will know.  Rows of constant length where the number of
+// the row is part of what it reads: else lanes over several of them are better.
+static bool may_be_rows(const Unflatten *x, const Factors *divisor, bool quotient) {
+  for (int i = 0; i < divisor->count; i++)
     if (term_same(divisor->at[i], x->all)) return false;
-    varies = varies || divisor->at[i]->kind == TERM_VAR;
-  }
-  return varies && x->divides;
+  bool constant = x->loads && quotient && x->all->kind != TERM_CONST;
+  return x->divides && (divisor->count || constant);
 }
 
 static bool is_part(const Unflatten *x, const Factors *divisor) {
   Factors rest = x->width;
-  return divisor->count < rest.count && take_factors(&rest, divisor);
+  return !x->divides && take_factors(&rest, divisor) && has_factors(&rest);
 }
 
 static void see_division(Unflatten *x, const Term *t) {
   const Term *operands[3];
   Factors first, second;
-  if (divides_index(x, t, &first, &second) && !first.count &&
-      second.count > x->rows.count && (is_part(x, &second) || may_be_rows(x, &second)))
+  bool quotient;
+  if (divides_index(x, t, &first, &second, &quotient) && !has_factors(&first) &&
+      has_more_factors(&second, &x->rows) &&
+      (is_part(x, &second) || may_be_rows(x, &second, quotient)))
     x->rows = second;
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
@@ -148,18 +209,29 @@ static void see_division(Unflatten *x, const Term *t) {
 
 static void see_divisions(KernVisitor *v, const Term *t) { see_division(v->state, t); }
 
+static void see_loaded(KernVisitor *v, Access access, bool stores) {
+  Unflatten *x = v->state;
+  x->loads = !stores;
+  for (int i = 0; i < access.tensor->rank && !stores; i++) {
+    const Term *index = term_inlined(x->lets, access.index[i]);
+    if (index) see_division(x, index);
+  }
+  x->loads = false;
+}
+
 // A division of the index in terms of the row and the place in it; NULL: it is none.
 static const Term *without_index(const Unflatten *x, const Term *t) {
   Factors first, second, rest = x->rows;
-  if (!divides_index(x, t, &first, &second) || !take_factors(&rest, &first)) return NULL;
-  bool quotient = is_quotient_op(t->u.op.op);
+  bool quotient;
+  if (!divides_index(x, t, &first, &second, &quotient) || !take_factors(&rest, &first))
+    return NULL;
   const Term *k = term_var(x->inner), *by = product_of(&first);
-  if (first.count) k = term_quot(k, by);
+  if (has_factors(&first)) k = term_quot(k, by);
   if (!take_factors(&rest, &second)) return NULL;
-  if (!quotient) return rest.count ? term_op2(OP_REM, k, product_of(&second)) : k;
+  bool more = has_factors(&rest);
+  if (!quotient) return more ? term_op2(OP_REM, k, product_of(&second)) : k;
   const Term *row = term_mul(term_var(x->outer), product_of(&rest));
-  return rest.count ? term_add(row, term_quot(k, product_of(&second)))
-                    : term_var(x->outer);
+  return more ? term_add(row, term_quot(k, product_of(&second))) : term_var(x->outer);
 }
 
 static const Term *by_rows(KernMapper *m, const Term *t) {
@@ -193,7 +265,7 @@ static const Term *no_divisor_is_zero(void *state, const Term *t) {
   const Unflatten *x = state;
   bool asks = t->kind == TERM_OP && (t->u.op.op == OP_NE || t->u.op.op == OP_EQ) &&
               term_is_i64(t->u.op.args[1], 0);
-  Factors divisor = { 0 }, rest = x->rows;
+  Factors divisor = no_factors, rest = x->rows;
   return asks && add_factors(x, t->u.op.args[0], &divisor) &&
                  take_factors(&rest, &divisor)
              ? term_bool(t->u.op.op == OP_NE)
@@ -211,11 +283,12 @@ static bool is_near_sum(const Term *t) {
 // Is it the number of the row, or near it?
 static bool is_row_number(const Unflatten *x, const Term *t) {
   Factors first, second, rest = x->rows;
+  bool quotient;
   t = seen_through(x, t);
   while (is_near_sum(t))
     t = seen_through(x, t->u.op.args[0]);
-  return t && divides_index(x, t, &first, &second) && is_quotient_op(t->u.op.op) &&
-         !first.count && take_factors(&rest, &second) && !rest.count;
+  return t && divides_index(x, t, &first, &second, &quotient) && quotient &&
+         !has_factors(&first) && take_factors(&rest, &second) && !has_factors(&rest);
 }
 
 // The size n in what the host knows: n, n - 1; or NULL.
@@ -272,8 +345,32 @@ static void ensure_whole(Unflatten *x, const Term *rows) {
   const Term *size = product_of(&x->rows), *product = term_mul(rows, size);
   const Term *whole = term_op2(OP_EQ, product, x->all);
   note_product(x, product);
-  whole = term_and(term_at_most(term_i64(LEAST_ROW), size), whole);
+  const int64_t least = x->long_points ? LEAST_LONG_ROW : LEAST_ROW;
+  if (x->rows.count) whole = term_and(term_at_most(term_i64(least), size), whole);
   x->whole = x->whole ? term_and(x->whole, whole) : whole;
+}
+
+static const Axis *grid_within(const KernBlock *body) {
+  const KernStm *stm = body->count == 1 ? body->stms : NULL;
+  bool grid = stm && stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID;
+  return grid ? stm->u.axis : NULL;
+}
+
+// Lets before the body: axes of the grid stay one inside of the other, with nothing between them.
+static const KernBlock *after_lets(const KernBuilder *lets, const KernBlock *body) {
+  KernBuilder b = kern_builder(lets->c, lets->loc);
+  const Axis *within = grid_within(body);
+  if (!within) {
+    for (int i = 0; i < lets->stms.count; i++)
+      kern_add(&b, lets->stms.at[i]);
+    for (int i = 0; i < body->count; i++)
+      kern_add(&b, body->stms[i]);
+    return kern_block(&b, NULL, 0);
+  }
+  Axis axis = *within;
+  axis.body = after_lets(lets, within->body);
+  kern_axis(&b, axis, NULL, 0);
+  return kern_block(&b, NULL, 0);
 }
 
 static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
@@ -291,13 +388,11 @@ static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   KernBuilder in = kern_builder(c, axis->index->loc), out = in;
   kern_let_var(&in, first, row);
   kern_let_var(&in, axis->index, term_add(term_var(first), term_var(x->inner)));
-  for (int i = 0; i < body->count; i++)
-    kern_add(&in, body->stms[i]);
   Axis inner = *axis, *outer = mem_copy(axis, sizeof *axis);
   inner.name = outer->name = NULL;
   inner.index = x->inner;
   inner.width = product_of(&x->rows);
-  inner.body = kern_block(&in, NULL, 0);
+  inner.body = after_lets(&in, body);
   kern_axis(&out, inner, NULL, 0);
   outer->index = x->outer;
   outer->width = rows;
@@ -305,21 +400,53 @@ static const Axis *axis_of_rows(Unflatten *x, const Axis *axis) {
   return outer;
 }
 
-static void see_grid_within(KernVisitor *v, const KernStm *stm) {
-  bool *found = v->state;
-  *found |= stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID;
+// Short rows become straight code or go in lanes, so that an index around them counts as well.
+static bool is_around_long_rows(const Axis *axis) {
+  int64_t points = 1;
+  for (const Axis *at = grid_within(axis->body); at && points <= MOST_WITHIN;
+       at = grid_within(at->body)) {
+    bool constant = at->width->kind == TERM_CONST;
+    points = constant ? points * at->width->u.constant.u.i : INT64_MAX;
+  }
+  return points > MOST_WITHIN;
 }
 
-// Axes of the grid stay one inside of the other, with nothing between them.
-static bool has_grid_inside(const Axis *axis) {
-  bool found = false;
-  KernVisitor v = { .stm = see_grid_within, .state = &found };
-  kern_visit_block(&v, axis->body);
+// Of constant length, for which phases, straight code or lanes over several of them are better.
+static bool has_short_rows_only(const Unflatten *x, const Axis *axis) {
+  if (x->rows.count) return false;
+  bool constant = axis->width->kind == TERM_CONST;
+  int64_t points = constant ? axis->width->u.constant.u.i : INT64_MAX;
+  int64_t least = points <= FEW_IN_ALL ? LEAST_OF_FEW : LEAST_CONSTANT_ROW;
+  if (x->long_points) least = LEAST_LONG_ROW;
+  return points <= UNROLLED || x->rows.constant < least;
+}
+
+static void see_long_point(KernVisitor *v, const KernStm *stm) {
+  bool *found = v->state;
+  bool loop = stm->kind == KERN_AXIS && stm->u.axis->bind != BIND_GRID;
+  *found |= loop || stm->kind == KERN_WHILE || stm->kind == KERN_CALL;
+}
+
+static bool calls_library(const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  bool found =
+      t->kind == TERM_OP && op_cost(t->u.op.op, t->u.op.args[0]->type) == COST_LIBRARY;
+  for (int i = 0; i < count && !found; i++)
+    found = calls_library(operands[i]);
   return found;
 }
 
-static bool has_short_rows_only(const Term *width) {
-  return width->kind == TERM_CONST && width->u.constant.u.i < LEAST_ROW;
+static void see_library(KernVisitor *v, const Term *t) {
+  bool *found = v->state;
+  *found |= calls_library(t);
+}
+
+static bool has_long_points(const Axis *axis) {
+  bool found = false;
+  KernVisitor v = { .stm = see_long_point, .term = see_library, .state = &found };
+  kern_visit_block(&v, axis->body);
+  return found;
 }
 
 static void see_bound_inside(void *state, const Var *var) {
@@ -328,24 +455,23 @@ static void see_bound_inside(void *state, const Var *var) {
 }
 
 static bool finds_divisor(Unflatten *x, const Axis *axis) {
-  x->rows = (Factors){ 0 };
-  KernVisitor v = { .term = see_divisions, .state = x };
+  x->rows = no_factors;
+  KernVisitor v = { .term = see_divisions, .access = see_loaded, .state = x };
   kern_visit_block(&v, axis->body);
-  return x->rows.count > 0 && !has_short_rows_only(product_of(&x->rows)) &&
+  return has_factors(&x->rows) && !has_short_rows_only(x, axis) &&
          x->ensured_count + x->width.count + x->rows.count < MOST_ENSURED;
 }
 
-// Finds the divisor that cuts the axis into rows; short ones of constant length stay, as their
-// divisions are cheap, and lanes go over several of them.
+// Finds the divisor that cuts the axis into rows.
 static bool finds_rows(Unflatten *x, const Axis *axis) {
   x->index = axis->index;
   x->all = axis->width;
-  x->width = (Factors){ 0 };
+  x->width = no_factors;
   x->divides = false;
-  if (axis->role != AXIS_MAP || has_grid_inside(axis)) return false;
-  bool product = add_factors(x, axis->width, &x->width) && x->width.count > 1;
-  if (product && finds_divisor(x, axis)) return true;
-  x->width = (Factors){ 0 };
+  if (axis->role != AXIS_MAP || is_around_long_rows(axis)) return false;
+  x->long_points = has_long_points(axis);
+  if (add_factors(x, axis->width, &x->width) && finds_divisor(x, axis)) return true;
+  x->width = no_factors;
   x->divides = axis->bind == BIND_GRID;
   term_each_var(axis->width, see_bound_inside, x);
   return x->divides && finds_divisor(x, axis);
@@ -368,9 +494,10 @@ static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
 }
 
 // The factors of the width, as far as it is one of the products that the host compares it with.
-static Factors factors_of_width(const Unflatten *x) {
+static Factors factors_of_width(Unflatten *x) {
   Factors all = x->divides ? x->rows : x->width;
   if (x->divides && x->limit) all.at[all.count++] = x->limit;
+  if (x->greatest < all.constant) x->greatest = all.constant;
   return all;
 }
 
@@ -404,7 +531,10 @@ static const Kern *unflatten_once(Unflatten *x, const Kern *kern) {
 // Each factor is 0 or more, and so small that the products are; and rows are whole.
 static const Term *all_small(const Unflatten *x) {
   const Term *condition = x->whole ? x->whole : term_bool(true);
-  int64_t most = INT64_C(1) << PRODUCT_BITS / x->longest;
+  int bits = PRODUCT_BITS;
+  for (int64_t rest = x->greatest; rest > 1; rest = (rest + 1) / 2)
+    bits--;
+  int64_t most = INT64_C(1) << bits / (x->longest ? x->longest : 1);
   for (int i = 0; i < x->ensured_count; i++) {
     const Term *f = x->ensured[i];
     condition = term_and(condition, term_and(term_at_most(term_i64(0), f),
@@ -415,7 +545,9 @@ static const Term *all_small(const Unflatten *x) {
 
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out) {
   Unflatten x = { .mapper = { .c = c, .block = unflatten_block },
-                  .host = kern_builder(c, kern->loc) };
+
+                  .host = kern_builder(c, kern->loc),
+                  .greatest = 1 };
   x.mapper.state = &x;
   const Kern *found = NULL;
   for (const Kern *next = kern; next;) {
