@@ -136,13 +136,13 @@ static const Term *seen_through(const Unflatten *x, const Term *t) {
 }
 
 // A division of what is not negative.
-typedef struct Division {
+typedef struct IndexDivision {
   bool quotient;
   const Term *of, *by;
-} Division;
+} IndexDivision;
 
 // x >> k divides by a power of two, and x & (2^k - 1) is the remainder.
-static bool bits_divide(const Term *t, Division *out) {
+static bool bits_divide(const Term *t, IndexDivision *out) {
   const Term *bits = t->u.op.args[1];
   if (bits->kind != TERM_CONST) return false;
   int64_t n = bits->u.constant.u.i;
@@ -151,37 +151,37 @@ static bool bits_divide(const Term *t, Division *out) {
                (n & (n + 1)) == 0;
   if (!shifts && !masks) return false;
   const int64_t by = shifts ? INT64_C(1) << n : n + 1;
-  *out = (Division){ shifts, t->u.op.args[0], term_i64(by) };
+  *out = (IndexDivision){ shifts, t->u.op.args[0], term_i64(by) };
   return true;
 }
 
-static bool is_division(const Term *t, Division *out) {
+static bool as_division(const Term *t, IndexDivision *out) {
   if (t->kind != TERM_OP || t->type != PRIM_I64) return false;
   PrimOp op = t->u.op.op;
   if (op == OP_SHR || op == OP_AND) return bits_divide(t, out);
   if (!is_quotient_op(op) && op != OP_MOD && op != OP_REM) return false;
-  *out = (Division){ is_quotient_op(op), t->u.op.args[0], t->u.op.args[1] };
+  *out = (IndexDivision){ is_quotient_op(op), t->u.op.args[0], t->u.op.args[1] };
   return true;
 }
 
 // Is it (index / first) by `second`?  first: no factors if it is the index itself.
 static bool divides_index(const Unflatten *x, const Term *t, Factors *first,
                           Factors *second, bool *quotient) {
-  Division d, within;
+  IndexDivision d, within;
   *first = *second = no_factors;
-  if (!is_division(t, &d) || !add_factors(x, d.by, second)) return false;
+  if (!as_division(t, &d) || !add_factors(x, d.by, second)) return false;
   *quotient = d.quotient;
   const Term *a = seen_through(x, d.of);
   if (!a) return false;
-  if (is_division(a, &within) && within.quotient) {
+  if (as_division(a, &within) && within.quotient) {
     if (!add_factors(x, within.by, first)) return false;
     a = seen_through(x, within.of);
   }
   return a && a->kind == TERM_VAR && a->u.var == x->index;
 }
 
-// Could the width be so many rows?  The host will know.  Rows of constant length where the number of
-// the row is part of what it reads: else lanes over several of them are better.
+// Could the width be so many rows?  The host will know.  Rows of constant length where the number
+// of the row is part of what it reads: else lanes over several of them are better.
 static bool may_be_rows(const Unflatten *x, const Factors *divisor, bool quotient) {
   for (int i = 0; i < divisor->count; i++)
     if (term_same(divisor->at[i], x->all)) return false;
