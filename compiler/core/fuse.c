@@ -11,6 +11,7 @@
 // reversals and rotations of what maps make    =>  maps                    at first: fuse_turned.c
 // transposed literals of rows                  =>  maps                       fuse_interleaved.c
 // concats of what maps make                    =>  maps                    then: fuse_joined.c
+// scatters to places that follow a rule        =>  maps                    then: fuse_placed.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
 // Why: every fused pair is one pass over memory less, and in a nest one level of map instead of
@@ -387,12 +388,26 @@ static const Body *join_concats(Compiler *c, const Body *body) {
   return fuse_joined(c, graph_body(g, body));
 }
 
+static bool has_scatter(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind == EXP_SCATTER) return true;
+  return false;
+}
+
+// Scatters have what computes their places in them.
+static const Body *place_scatters(Compiler *c, const Body *body) {
+  if (!has_scatter(body)) return body;
+  Graph *g = graph_new(c, body);
+  fuse_vertically(g, statements_of(g));
+  return fuse_placed(c, graph_body(g, body));
+}
+
 static const Body *fuse_inner(CoreMapper *m, const Body *body);
 
 static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Compiler *c = f->c;
   body = fuse_turned(c, body);
-  if (!f->is_inner) body = join_concats(c, fuse_interleaved(c, body));
+  if (!f->is_inner) body = place_scatters(c, join_concats(c, fuse_interleaved(c, body)));
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
     g->is_inner = f->is_inner;

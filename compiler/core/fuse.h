@@ -90,5 +90,8 @@ const Body *fuse_interleaved(Compiler *c, const Body *body);
 // Concats of what scalar code makes as one map each (fuse_joined.c).
 const Body *fuse_joined(Compiler *c, const Body *body);
 
+// Scatters whose places are a few sums of their elements' numbers as maps (fuse_placed.c).
+const Body *fuse_placed(Compiler *c, const Body *body);
+
 // Sums of what a filter keeps, without keeping it (fuse_filter.c).
 const Body *fuse_filters(Compiler *c, const Body *body);
