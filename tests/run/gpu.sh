@@ -25,9 +25,23 @@ entry kept [n] (xs: [n]i32) : []i32 = filter (> 3) xs
 END_OF_PROGRAM
 "$flc" dump layouts.fl --after imp --code gpu > layouts.imp || exit 1
 
+cat > groups.fl << 'END_OF_PROGRAM'
+def walk [w] (r: [w]i32) : i32 = loop s = 0 for j < w do s * 3 + r[j]
+entry shared [n][m] (xss: [n][m]i32) (ys: [n]i32) : [n]i32 =
+  #[flattening(only_intra)] map (\y -> let s = map (\r -> walk r * y) xss in i32.sum (map (\a -> a ^ s[0]) s)) ys
+entry in_columns [n][m] (xss: [n][m]i32) : [m]i32 =
+  #[flattening(only_intra)] map (\r -> let s = i32.sum r in i32.sum (map (^ s) r)) (transpose xss)
+entry in_rows [n][m] (xss: [n][m]i32) : [n]i32 =
+  #[flattening(only_intra)] map (\r -> let s = i32.sum r in i32.sum (map (^ s) r)) xss
+entry in_pieces [n][m] (xss: [n][m]i32) : [m]i32 =
+  let f (a, b) (c, d) = (a * c, b * c + d)
+  in #[flattening(only_intra)] map (\r -> let (s, t) = reduce f (1, 0) (map (\x -> (x, x)) r) in s + reduce (\_ b -> b) t r) (transpose xss)
+END_OF_PROGRAM
+"$flc" dump groups.fl --after imp --code gpu > groups.imp || exit 1
+
 # expect COUNT PATTERN ENTRY: so many lines of the entry's host code match.
 expect() {
-  found=$(sed -n "/^entry $3(/,/^}/p" layouts.imp | grep -c -- "$2")
+  found=$(cat layouts.imp groups.imp | sed -n "/^entry $3(/,/^}/p" | grep -c -- "$2")
   [ "$found" = "$1" ] && return
   echo "FAIL entry $3: $found lines with '$2', expected $1"
   failed=1
@@ -38,6 +52,10 @@ expect 2 '^ *once xss' twice
 expect 1 'launch transpose' inside # within a branch of a loop, but once
 expect 1 '^            once xss' inside
 expect 1 '^  slot xss' inside
+expect 1 'launch transpose' shared     # neighbouring points within groups are neighbouring items
+expect 1 'launch transpose' in_columns # once for the sum and the map
+expect 0 'transpose\|layout' in_rows
+expect 0 'transpose\|layout' in_pieces # an item has several neighbours: they lie apart in any order
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows
 expect 0 'transpose\|layout' few     # most of the array is not read

@@ -7,7 +7,11 @@
 // innermost in memory, and likewise writes rows of results.  What a kernel reads where is found by
 // lowering its body on trial, with a variable for each stride: the index of a load is then a sum
 // over the dimensions of an array.  What is read in order already, or only in part, is left alone.
-#include "imp/lower/lower.h"
+//
+// Of kernels of groups the neighbours are points of level 0 side by side:
+//
+//   segmap <i < n> { segmap0 <j < m> { redomap h g (yss[j]) } }   item j reads yss[j, 0], ..
+#include "imp/lower/group.h"
 
 enum { STEP_OTHER = 2 };  // else 0 or 1
 
@@ -37,6 +41,7 @@ typedef struct Reads {
   Vec(Probe) probes;
   Map *motions;  // Var -> Motion, for what the body binds
   int depth;     // of loops
+  bool groups;   // a group to a point of the space
 } Reads;
 
 // ---- motions
@@ -54,11 +59,18 @@ static Motion sum(Motion a, Motion b) {
   return both;
 }
 
+// A group's points, counted through rows: neighbours are neighbours in a row, mostly.
+static bool counts_rows(const Reads *r, PrimOp op, Motion a, Motion b) {
+  return r->groups && (op == OP_QUOT || op == OP_REM) && a.step == 1 && b.step == 0;
+}
+
 static Motion motion_of_op(const Reads *r, const ImpExp *e) {
   Motion a = motion_of(r, e->u.op.args[0]);
   if (op_arity(e->u.op.op) == 1) return mixed(a, a);
   Motion b = motion_of(r, e->u.op.args[1]);
   if (e->u.op.op == OP_ADD) return sum(a, b);
+  if (counts_rows(r, e->u.op.op, a, b))
+    return (Motion){ e->u.op.op == OP_REM, a.walks, a.space | b.space };
   Motion both = mixed(a, b);
   if (e->u.op.op == OP_SUB && a.step == 1 && b.step == 0) both.step = 1;
   // An index that is kept within bounds.
@@ -71,6 +83,11 @@ static Motion motion_of_load(const Reads *r, const ImpExp *e) {
   Motion at = motion_of(r, e->u.load.index);
   bool shared = e->u.load.mem->space == MEM_GLOBAL && at.step == 0;
   return (Motion){ shared ? 0 : STEP_OTHER, false, at.space };
+}
+
+static Motion motion_of_item(const Reads *r, ItemNumber item) {
+  if (!r->groups || item == ITEM_GLOBAL_ID) return (Motion){ STEP_OTHER, false, 0 };
+  return (Motion){ item == ITEM_LOCAL_ID, false, 0 };
 }
 
 static Motion motion_of(const Reads *r, const ImpExp *e) {
@@ -96,8 +113,8 @@ static Motion motion_of(const Reads *r, const ImpExp *e) {
   case IMP_MOST:
   case IMP_COUNT:
   case IMP_PACKS:
-  case IMP_SHUFFLE:
-  case IMP_ITEM: return (Motion){ STEP_OTHER, false, 0 };
+  case IMP_SHUFFLE: return (Motion){ STEP_OTHER, false, 0 };
+  case IMP_ITEM: return motion_of_item(r, e->u.item);
   }
   return (Motion){ STEP_OTHER, false, 0 };
 }
@@ -157,12 +174,13 @@ static int highest(unsigned bits) {
   return k;
 }
 
-// Dimensions that a loop walks come first, those of the space follow in its order, that of
-// neighbouring items is last.
-static void set_order(Probe *p, const Motion *dims, int lane) {
+// Dimensions that a loop walks come first, but behind those that tell groups apart; those of the
+// space follow in its order, that of neighbouring items is last.
+static void set_order(const Reads *r, Probe *p, const Motion *dims, int lane) {
   int rank = p->arr->rank, *keys = new_array(int, rank + 1);
+  int walking = r->groups ? 2 * r->seg->dim_count - 1 : -1;
   for (int d = 0; d < rank; d++)
-    keys[d] = d == lane ? 64 : dims[d].walks ? -1 : highest(dims[d].space);
+    keys[d] = d == lane ? 64 : dims[d].walks ? walking : 2 * highest(dims[d].space);
   for (int d = 0; d < rank; d++) {
     int at = d;
     for (; at > 0 && keys[p->order[at - 1]] > keys[d]; at--)
@@ -206,7 +224,7 @@ static void see_read(const Reads *r, Probe *p, const Motion *dims) {
     if (!dims[d].walks && !dims[d].space && !(again && is_one_of_few(p, d))) return;
   if (r->depth <= p->apart) return;
   p->apart = r->depth;
-  set_order(p, dims, lane);
+  set_order(r, p, dims, lane);
 }
 
 static void see_exp(void *state, const ImpExp *e) {
@@ -291,16 +309,44 @@ static KernelCode *lower_on_trial(Reads *r) {
   for (int d = 0; d < r->seg->dim_count; d++)
     map_put(k->inside, r->seg->dims[d].index, r->seg);
   const Body *body = r->seg->body;
-  seq_body(k, body, new_array(const ImpExp *, body->result_count + 1),
-           some_places(lower->c, body));
+  const ImpExp **scalars = new_array(const ImpExp *, body->result_count + 1);
+  const Arr **places = some_places(lower->c, body);
+  if (r->groups)
+    group_points(k, body, imp_i64(1), scalars, places);
+  else
+    seq_body(k, body, scalars, places);
   lower->copies.count = notes;
   return trial;
 }
 
+// The indices of a space, of which `outer` are around it; `step`: of the innermost.
+static void put_space(Reads *r, const SegOp *seg, int outer, int step) {
+  for (int d = 0; d < seg->dim_count; d++) {
+    int bit = outer + d < 31 ? outer + d : 31;
+    put_motion(r, seg->dims[d].index,
+               (Motion){ d == seg->dim_count - 1 ? step : 0, false, 1U << bit });
+  }
+}
+
+// Items take neighbouring points of level 0, or pieces where a reduction does not commute.
+static void put_inner_spaces(Reads *r, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind == EXP_SEG) {
+      const SegOp *seg = exp->u.seg;
+      bool pieces = seg->kind == SEG_RED && !seg_commutes(seg);
+      put_space(r, seg, r->seg->dim_count, pieces ? STEP_OTHER : 1);
+      continue;
+    }
+    BodyVec bodies = exp_bodies(exp);
+    vec_each (const Body **, inner, &bodies)
+      put_inner_spaces(r, *inner);
+  }
+}
+
 static void run_trial(Reads *r) {
-  for (int d = 0; d < r->seg->dim_count; d++)
-    put_motion(r, r->seg->dims[d].index,
-               (Motion){ d == r->seg->dim_count - 1, false, 1U << (d < 31 ? d : 31) });
+  put_space(r, r->seg, 0, r->groups ? 0 : 1);
+  if (r->groups) put_inner_spaces(r, r->seg->body);
   const KernelCode *trial = lower_on_trial(r);
   note_assigned(r, &trial->b.block);
   walk_block(r, &trial->b.block);
@@ -366,8 +412,8 @@ static void find_probes(Reads *r) {
 }
 
 // What the body does with arrays that may be laid out anew.
-static Reads find_seg_reads(Code *host, const SegOp *seg) {
-  Reads r = { .host = host, .seg = seg, .motions = map_new(NULL) };
+static Reads find_seg_reads(Code *host, const SegOp *seg, bool groups) {
+  Reads r = { .host = host, .seg = seg, .motions = map_new(NULL), .groups = groups };
   if (host->lower->profile != PROFILE_GPU) return r;
   find_probes(&r);
   if (body_changes_rank(seg->body)) r.probes.count = 0;
@@ -375,34 +421,51 @@ static Reads find_seg_reads(Code *host, const SegOp *seg) {
   return r;
 }
 
+static bool wants_copy(const Probe *p) { return p->apart > p->in_order; }
+
 Layouts layout_inputs(Code *host, const SegOp *seg) {
   Layouts out = { 0 };
-  Reads r = find_seg_reads(host, seg);
+  Reads r = find_seg_reads(host, seg, false);
   vec_each (Probe *, p, &r.probes)
-    if (p->apart > p->in_order)
+    if (wants_copy(p))
       vec_push(&out, (Laid){ p->var, layout_copy(host, p->var, p->order) });
   return out;
 }
 
 VarVec layout_apart(Code *host, const SegOp *seg) {
   VarVec out = { 0 };
-  Reads r = find_seg_reads(host, seg);
+  Reads r = find_seg_reads(host, seg, false);
   vec_each (Probe *, p, &r.probes)
-    if (p->apart > p->in_order) vec_push(&out, p->var);
+    if (wants_copy(p)) vec_push(&out, p->var);
   return out;
 }
 
-// Within work-groups, neighbouring items work on neighbours in a row.
-Layouts layout_rows(Code *host, const SegOp *seg) {
+static const Probe *probe_of(const Reads *r, const Var *var) {
+  vec_each (const Probe *, p, &r->probes)
+    if (p->var == var) return p;
+  return NULL;
+}
+
+// Is it to be made dense, as nothing better is known?
+static bool wants_rows(const Arr *arr, const Probe *p) {
+  bool is_read = p && p->in_order >= 0;
+  return !is_read && !arr_is_dense(arr) && layout_dense_if_off(arr);
+}
+
+Layouts layout_group_inputs(Code *host, const SegOp *seg) {
   Layouts out = { 0 };
+  Reads r = find_seg_reads(host, seg, true);
   VarVec free = core_free_body(seg->body);
   vec_each (const Var **, v, &free) {
     const Arr *arr = (*v)->type.rank > 1 ? map_get(host->arrays, *v) : NULL;
-    if (!arr || !arr->mem || arr_is_dense(arr) || !layout_dense_if_off(arr)) continue;
-    int *order = new_array(int, arr->rank);
+    if (!arr || !arr->mem) continue;
+    const Probe *p = probe_of(&r, *v);
+    bool apart = p && wants_copy(p);
+    if (!apart && !wants_rows(arr, p)) continue;
+    int *rows = new_array(int, arr->rank);
     for (int d = 0; d < arr->rank; d++)
-      order[d] = d;
-    vec_push(&out, (Laid){ *v, layout_copy(host, *v, order) });
+      rows[d] = d;
+    vec_push(&out, (Laid){ *v, layout_copy(host, *v, apart ? p->order : rows) });
   }
   return out;
 }

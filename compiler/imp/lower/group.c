@@ -432,11 +432,17 @@ void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **
 
 // ---- the kernel
 
-static void store_by_first(Group *g, const Arr *to, const ImpExp *value) {
-  ImpBuilder b = { .c = g->k.lower->c, .loc = g->k.b->loc };
+static void store_by_first(Code *k, const Arr *to, const ImpExp *value) {
+  ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
   imp_store(&b, to->mem, to->offset, value);
   const ImpExp *is_first = imp_op2(OP_EQ, imp_item(ITEM_LOCAL_ID), imp_i64(0));
-  imp_if(g->k.b, is_first, b.block);
+  imp_if(k->b, is_first, b.block);
+}
+
+void group_points(Code *k, const Body *body, const ImpExp *group_size,
+                  const ImpExp **scalars, const Arr **dests) {
+  Group g = { .k = *k, .group_size = group_size, .reshapes = body_changes_rank(body) };
+  group_body(&g, body, scalars, dests);
 }
 
 void lower_group_segmap(Code *host, const Stm *stm) {
@@ -452,21 +458,19 @@ void lower_group_segmap(Code *host, const Stm *stm) {
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   const ImpExp *group_size =
       imp_let(host->b, "group_size", group_size_for(host, seg, size));
-  Layouts layouts = layout_rows(host, seg);
+  Layouts layouts = layout_group_inputs(host, seg);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   group_check_spaces(host, &kernel->code, seg);
   layout_bind(&kernel->code, &layouts);
-  Group g = { .k = kernel->code,
-              .group_size = group_size,
-              .reshapes = body_changes_rank(seg->body) };
-  bind_space(&g.k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
+  Code *k = &kernel->code;
+  bind_space(k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
   for (int i = 0; i < count; i++)
     if (outs[i]->rank > seg->dim_count)
       dests[i] = element_of(outs[i], indices, seg->dim_count);
-  group_body(&g, seg->body, scalars, dests);
+  group_points(k, seg->body, group_size, scalars, dests);
   for (int i = 0; i < count; i++)
     if (outs[i]->rank == seg->dim_count)
-      store_by_first(&g, element_of(outs[i], indices, seg->dim_count), scalars[i]);
+      store_by_first(k, element_of(outs[i], indices, seg->dim_count), scalars[i]);
   const ImpExp *groups = space_size(seg->dims, seg->dim_count);
   move_checks_to_host(host, kernel, &kernel->b.block, groups);
   kernel_end(host, kernel,

@@ -292,9 +292,10 @@ typedef struct Laid {
 typedef Vec(Laid) Layouts;
 
 // The arrays that the seg-op's kernel should read in another order, and the host's code that makes
-// the copies; none with the profile for CPUs.  layout_rows: those that must lie in rows.
+// the copies; none with the profile for CPUs.  layout_group_inputs: the same for a kernel of
+// groups, which other arrays reach in rows.
 Layouts layout_inputs(Code *host, const SegOp *seg);
-Layouts layout_rows(Code *host, const SegOp *seg);
+Layouts layout_group_inputs(Code *host, const SegOp *seg);
 void layout_bind(Code *kernel, const Layouts *layouts);
 // Those that layout_inputs would copy.
 VarVec layout_apart(Code *host, const SegOp *seg);
