@@ -29,6 +29,7 @@ CASES = [
     ("normalise", ["[128][64]f32"], "normalise.top_0=F,normalise.intra_1=T", ""),
     ("rows_in_groups", ["[8][32][32]f32"], "rows_in_groups.top_0=F,rows_in_groups.intra_1=T", ""),
     ("normal_columns", ["[256][64]f32"], "normal_columns.top_0=F,normal_columns.intra_1=T", ""),
+    ("divided_in_groups", ["[8][32][32]f32"], "divided_in_groups.top_0=F,divided_in_groups.intra_1=T", ""),
     ("row_prefix", ROWS, "row_prefix.top_0=F,row_prefix.intra_1=T", ""),
     ("row_prefix", ["[256][64]f32"], "row_prefix.top_0=T", ""),
     ("softmax", ["[256][40]f32"], "softmax.top_0=T", ""),

@@ -33,6 +33,12 @@ entry in_columns [n][m] (xss: [n][m]i32) : [m]i32 =
   #[flattening(only_intra)] map (\r -> let s = i32.sum r in i32.sum (map (^ s) r)) (transpose xss)
 entry in_rows [n][m] (xss: [n][m]i32) : [n]i32 =
   #[flattening(only_intra)] map (\r -> let s = i32.sum r in i32.sum (map (^ s) r)) xss
+entry own_rows [k][n][m] (xsss: [k][n][m]i32) : [k][n]i32 =
+  #[flattening(only_intra)] map (\xss -> let t = i32.sum (map walk xss) in map (\r -> loop s = t for j < m do s * 5 + r[j]) xss) xsss
+entry other_rows [k][n][m] (xsss: [k][n][m]i32) : [k][n]i32 =
+  #[flattening(only_intra)] tabulate k (\i -> let t = i32.sum (map walk xsss[i]) in map (\r -> walk r + t) xsss[k - 1 - i])
+entry own_results [k][n][m] (xsss: [k][m][n]i32) : [k][n][m]i32 =
+  #[flattening(only_intra)] map (\xss -> let t = i32.sum (map i32.sum (transpose xss)) in map (map (+ t)) (transpose xss)) xsss
 entry in_pieces [n][m] (xss: [n][m]i32) : [m]i32 =
   let f (a, b) (c, d) = (a * c, b * c + d)
   in #[flattening(only_intra)] map (\r -> let (s, t) = reduce f (1, 0) (map (\x -> (x, x)) r) in s + reduce (\_ b -> b) t r) (transpose xss)
@@ -55,6 +61,14 @@ expect 1 '^  slot xss' inside
 expect 1 'launch transpose' shared     # neighbouring points within groups are neighbouring items
 expect 1 'launch transpose' in_columns # once for the sum and the map
 expect 0 'transpose\|layout' in_rows
+expect 1 'intra_own_bytes' own_rows    # the group's own: in local memory, or copied
+expect 2 'launch seggroup' own_rows
+expect 1 'launch transpose' own_rows
+expect 0 'intra_own_bytes' other_rows  # other groups' rows: copied
+expect 1 'launch transpose' other_rows
+expect 1 'intra_own_bytes' own_results # read in order, made apart
+expect 0 'launch transpose' own_results
+expect 0 'intra_own_bytes' in_columns
 expect 0 'transpose\|layout' in_pieces # an item has several neighbours: they lie apart in any order
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows

@@ -24,7 +24,7 @@ typedef struct Motion {
   unsigned space;  // bit k: depends on index k of the space
 } Motion;
 
-// An array of the host that the body may read.
+// An array of the host that the body may read, or, without `var`, a result.
 typedef struct Probe {
   const Var *var;
   const Arr *arr;
@@ -33,6 +33,7 @@ typedef struct Probe {
   int in_order,
       apart;  // deepest loop with reads of neighbouring words, or of words apart; -1: none
   int *order;  // what the latter want: the dimensions in memory, outermost first
+  int result;  // its number
 } Probe;
 
 typedef struct Reads {
@@ -227,18 +228,21 @@ static void see_read(const Reads *r, Probe *p, const Motion *dims) {
   set_order(r, p, dims, lane);
 }
 
+static void see_access(Reads *r, const Mem *mem, const ImpExp *index) {
+  vec_each (Probe *, p, &r->probes) {
+    if (p->mem != mem) continue;
+    Motion *dims = new_array(Motion, p->arr->rank);
+    if (add_terms(r, p, index, dims)) see_read(r, p, dims);
+  }
+}
+
 static void see_exp(void *state, const ImpExp *e) {
   Reads *r = state;
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)
     see_exp(r, operands[i]);
-  if (e->kind != IMP_LOAD) return;
-  vec_each (Probe *, p, &r->probes) {
-    if (p->mem != e->u.load.mem) continue;
-    Motion *dims = new_array(Motion, p->arr->rank);
-    if (add_terms(r, p, e->u.load.index, dims)) see_read(r, p, dims);
-  }
+  if (e->kind == IMP_LOAD) see_access(r, e->u.load.mem, e->u.load.index);
 }
 
 // ---- the trial
@@ -254,14 +258,26 @@ static void note_assigned(Reads *r, const ImpBlock *block) {
   }
 }
 
+// What is assigned later moves in no known way, but for the places of a group's items, which begin
+// side by side and go on by the same steps.
+static void see_declared(Reads *r, const Var *var, const ImpExp *value) {
+  const Motion *known = map_get(r->motions, var);
+  Motion first = value ? motion_of(r, value) : (Motion){ STEP_OTHER, false, 0 };
+  bool assigned = known && known->step == STEP_OTHER && !known->space;
+  if (assigned && r->groups && first.step == 1)
+    first.walks = true;
+  else if (known)
+    return;
+  put_motion(r, var, first);
+}
+
 static void walk_block(Reads *r, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, see_exp, r);
-    if (stm->kind == IMP_DECLARE && !map_has(r->motions, stm->u.declare.var))
-      put_motion(r, stm->u.declare.var,
-                 stm->u.declare.value ? motion_of(r, stm->u.declare.value)
-                                      : (Motion){ STEP_OTHER, false, 0 });
+    if (stm->kind == IMP_STORE) see_access(r, stm->u.store.mem, stm->u.store.index);
+    if (stm->kind == IMP_DECLARE)
+      see_declared(r, stm->u.declare.var, stm->u.declare.value);
     bool loops = stm->kind == IMP_FOR || stm->kind == IMP_WHILE;
     if (stm->kind == IMP_FOR) put_motion(r, stm->u.loop.var, (Motion){ 0, true, 0 });
     r->depth += loops;
@@ -273,11 +289,10 @@ static void walk_block(Reads *r, const ImpBlock *block) {
   }
 }
 
-static const Arr *stand_in(Probe *p, Compiler *c) {
+static const Arr *stand_in(const Probe *p, Compiler *c, Loc loc) {
   const ImpExp **strides = new_array(const ImpExp *, p->arr->rank);
   for (int d = 0; d < p->arr->rank; d++) {
-    p->strides[d] =
-        var_new(c, name_of(c->names, "stride"), type_scalar(PRIM_I64), p->var->loc);
+    p->strides[d] = var_new(c, name_of(c->names, "stride"), type_scalar(PRIM_I64), loc);
     strides[d] = imp_var(p->strides[d]);
   }
   Arr arr = { p->mem,        p->arr->elem, p->arr->rank, imp_i64(0),
@@ -304,13 +319,16 @@ static KernelCode *lower_on_trial(Reads *r) {
   int notes = lower->copies.count;
   KernelCode *trial = kernel_begin(r->host, r->host->b->loc);
   Code *k = &trial->code;
+  Loc loc = r->host->b->loc;
   vec_each (Probe *, p, &r->probes)
-    map_put(k->arrays, p->var, stand_in(p, lower->c));
+    if (p->var) map_put(k->arrays, p->var, stand_in(p, lower->c, loc));
   for (int d = 0; d < r->seg->dim_count; d++)
     map_put(k->inside, r->seg->dims[d].index, r->seg);
   const Body *body = r->seg->body;
   const ImpExp **scalars = new_array(const ImpExp *, body->result_count + 1);
   const Arr **places = some_places(lower->c, body);
+  vec_each (Probe *, p, &r->probes)
+    if (!p->var) places[p->result] = stand_in(p, lower->c, loc);
   if (r->groups)
     group_points(k, body, imp_i64(1), scalars, places);
   else
@@ -398,17 +416,27 @@ bool body_changes_rank(const Body *body) {
   return found;
 }
 
+static void add_probe(Reads *r, const Var *var, const Arr *arr, int result) {
+  Probe p = { .var = var, .arr = arr, .in_order = -1, .apart = -1, .result = result };
+  p.mem = mem_new(r->host->lower->c, "probe", MEM_GLOBAL, arr->elem);
+  p.strides = new_array(const Var *, arr->rank);
+  p.order = new_array(int, arr->rank);
+  vec_push(&r->probes, p);
+}
+
 static void find_probes(Reads *r) {
   VarVec free = core_free_body(r->seg->body);
   vec_each (const Var **, v, &free) {
     const Arr *arr = (*v)->type.rank > 1 ? map_get(r->host->arrays, *v) : NULL;
-    if (!arr || !arr->mem) continue;
-    Probe p = { .var = *v, .arr = arr, .in_order = -1, .apart = -1 };
-    p.mem = mem_new(r->host->lower->c, (*v)->name, MEM_GLOBAL, arr->elem);
-    p.strides = new_array(const Var *, arr->rank);
-    p.order = new_array(int, arr->rank);
-    vec_push(&r->probes, p);
+    if (arr && arr->mem) add_probe(r, *v, arr, 0);
   }
+}
+
+static void find_result_probes(Reads *r) {
+  const Body *body = r->seg->body;
+  const Arr **places = some_places(r->host->lower->c, body);
+  for (int i = 0; i < body->result_count; i++)
+    if (places[i] && places[i]->rank > 1) add_probe(r, NULL, places[i], i);
 }
 
 // What the body does with arrays that may be laid out anew.
@@ -416,6 +444,7 @@ static Reads find_seg_reads(Code *host, const SegOp *seg, bool groups) {
   Reads r = { .host = host, .seg = seg, .motions = map_new(NULL), .groups = groups };
   if (host->lower->profile != PROFILE_GPU) return r;
   find_probes(&r);
+  if (groups) find_result_probes(&r);
   if (body_changes_rank(seg->body)) r.probes.count = 0;
   if (r.probes.count) run_trial(&r);
   return r;
@@ -452,9 +481,23 @@ static bool wants_rows(const Arr *arr, const Probe *p) {
   return !is_read && !arr_is_dense(arr) && layout_dense_if_off(arr);
 }
 
-Layouts layout_group_inputs(Code *host, const SegOp *seg) {
-  Layouts out = { 0 };
+static const int *order_of_rows(int rank) {
+  int *order = new_array(int, rank + 1);
+  for (int d = 0; d < rank; d++)
+    order[d] = d;
+  return order;
+}
+
+static bool *find_stores_apart(const Reads *r) {
+  bool *apart = new_array(bool, r->seg->body->result_count + 1);
+  vec_each (const Probe *, p, &r->probes)
+    if (!p->var) apart[p->result] = wants_copy(p);
+  return apart;
+}
+
+GroupWishes layout_group_wishes(Code *host, const SegOp *seg) {
   Reads r = find_seg_reads(host, seg, true);
+  GroupWishes out = { .stores_apart = find_stores_apart(&r) };
   VarVec free = core_free_body(seg->body);
   vec_each (const Var **, v, &free) {
     const Arr *arr = (*v)->type.rank > 1 ? map_get(host->arrays, *v) : NULL;
@@ -462,11 +505,18 @@ Layouts layout_group_inputs(Code *host, const SegOp *seg) {
     const Probe *p = probe_of(&r, *v);
     bool apart = p && wants_copy(p);
     if (!apart && !wants_rows(arr, p)) continue;
-    int *rows = new_array(int, arr->rank);
-    for (int d = 0; d < arr->rank; d++)
-      rows[d] = d;
-    vec_push(&out, (Laid){ *v, layout_copy(host, *v, apart ? p->order : rows) });
+    const int *order = apart ? p->order : order_of_rows(arr->rank);
+    bool own = apart && arr_is_dense(arr) && seg_reads_own_rows(seg, *v);
+    vec_push(&out.reads, (GroupWish){ *v, order, own });
   }
+  return out;
+}
+
+Layouts layout_group_inputs(Code *host, const GroupWishes *wishes, bool own) {
+  Layouts out = { 0 };
+  vec_each (const GroupWish *, w, &wishes->reads)
+    if (own || !w->own)
+      vec_push(&out, (Laid){ w->var, layout_copy(host, w->var, w->order) });
   return out;
 }
 

@@ -19,9 +19,7 @@ static const ImpExp *odd(const ImpExp *words) {
                                   : imp_op2(OP_OR, words, imp_i64(1));
 }
 
-// Rows of an odd number of words begin in different banks, so that items that each work on a row do
-// not wait for each other.  Returns how many elements the array takes.
-static const ImpExp *spread_over_banks(const Group *g, Arr *arr) {
+const ImpExp *group_spread_over_banks(const Group *g, Arr *arr) {
   int last = arr->rank - 1;
   bool is_short = last >= 0 && arr->shape[last]->kind == IMP_CONST &&
                   arr->shape[last]->u.constant.u.i < SHORT_ROW;
@@ -41,7 +39,7 @@ static const ImpExp *spread_over_banks(const Group *g, Arr *arr) {
 Arr group_alloc(Group *g, const char *name, CoreType type) {
   const Mem *mem = mem_new(g->k.lower->c, name, MEM_LOCAL, type.elem);
   Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
-  const ImpExp *count = spread_over_banks(g, &arr);
+  const ImpExp *count = group_spread_over_banks(g, &arr);
   for (int i = 0; i < type.rank; i++) {
     bool varies =
         type.dims[i].kind == ATOM_VAR && map_has(g->k.inside, type.dims[i].u.var);
@@ -100,6 +98,57 @@ void points_close(Group *g, const GroupPoints *points) {
   imp_for(g->k.b, points->round, points->rounds, points->item.b->block);
 }
 
+// Where an item is in an array whose elements the items take in turns.  It counts, in place of
+// dividing the number of each element by the widths: by the digits of the group's size.
+typedef struct ItemPlaces {
+  int rank;
+  const ImpExp *const *shape;
+  const Var **at;
+  const ImpExp **steps;
+} ItemPlaces;
+
+static ItemPlaces places_begin(Group *g, const Arr *arr) {
+  ItemPlaces s = { .rank = arr->rank, .shape = arr->shape };
+  s.at = new_array(const Var *, arr->rank + 1);
+  s.steps = new_array(const ImpExp *, arr->rank + 1);
+  if (arr->rank < 2) return s;
+  ImpBuilder *b = g->k.b;
+  const ImpExp *first = imp_item(ITEM_LOCAL_ID), *step = imp_item(ITEM_LOCAL_SIZE);
+  for (int d = arr->rank - 1; d >= 0; d--) {
+    const ImpExp *width = imp_max(imp_i64(1), arr->shape[d]);
+    s.at[d] = imp_declare(b, "i", d == 0 ? first : imp_rem(first, width));
+    s.steps[d] = imp_named(b, "step", d == 0 ? step : imp_rem(step, width));
+    if (d == 0) continue;
+    first = imp_named(b, "rest", imp_quot(first, width));
+    step = imp_named(b, "rest", imp_quot(step, width));
+  }
+  return s;
+}
+
+// The indices of the item's element, number `flat`.
+static const ImpExp *const *places_at(const ItemPlaces *s, const ImpExp *flat) {
+  const ImpExp **at = new_array(const ImpExp *, s->rank + 1);
+  if (s->rank == 1) at[0] = flat;
+  for (int d = 0; d < s->rank && s->rank > 1; d++)
+    at[d] = imp_var(s->at[d]);
+  return at;
+}
+
+static void places_advance(const ItemPlaces *s, ImpBuilder *b) {
+  const ImpExp *carry = imp_i64(0);
+  for (int d = s->rank - 1; d >= 0 && s->rank > 1; d--) {
+    const ImpExp *next = imp_add(imp_add(imp_var(s->at[d]), s->steps[d]), carry);
+    if (d == 0) {
+      imp_assign(b, s->at[d], next);
+      return;
+    }
+    next = imp_let(b, "next", next);
+    const ImpExp *wraps = imp_let(b, "wraps", imp_op2(OP_LE, s->shape[d], next));
+    imp_assign(b, s->at[d], imp_select(wraps, imp_sub(next, s->shape[d]), next));
+    carry = imp_select(wraps, imp_i64(1), imp_i64(0));
+  }
+}
+
 void group_copy(Group *g, const Arr *to, const Arr *from) {
   if (arr_same(to, from)) return;
   if (to->mem ==
@@ -112,15 +161,12 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
     return;
   }
   group_barrier_if_dirty(g);
+  ItemPlaces places = places_begin(g, to);
   ImpBuilder b;
   GroupPoints p = points_open(g, &b, arr_count(to), POINTS_STRIDED);
-  const ImpExp **at = new_array(const ImpExp *, to->rank + 1);
-  const ImpExp *rest = p.at;
-  for (int i = to->rank - 1; i >= 0; i--) {
-    at[i] = imp_let(&b, "i", i == 0 ? rest : imp_rem(rest, to->shape[i]));
-    if (i > 0) rest = imp_let(&b, "rest", imp_quot(rest, to->shape[i]));
-  }
+  const ImpExp *const *at = places_at(&places, p.at);
   imp_store(&b, to->mem, arr_index(to, at), arr_load(from, arr_index(from, at)));
+  places_advance(&places, &b);
   points_close(g, &p);
   group_barrier(g);
 }
@@ -428,53 +474,4 @@ void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **
     else
       dests[i] = made;
   }
-}
-
-// ---- the kernel
-
-static void store_by_first(Code *k, const Arr *to, const ImpExp *value) {
-  ImpBuilder b = { .c = k->lower->c, .loc = k->b->loc };
-  imp_store(&b, to->mem, to->offset, value);
-  const ImpExp *is_first = imp_op2(OP_EQ, imp_item(ITEM_LOCAL_ID), imp_i64(0));
-  imp_if(k->b, is_first, b.block);
-}
-
-void group_points(Code *k, const Body *body, const ImpExp *group_size,
-                  const ImpExp **scalars, const Arr **dests) {
-  Group g = { .k = *k, .group_size = group_size, .reshapes = body_changes_rank(body) };
-  group_body(&g, body, scalars, dests);
-}
-
-void lower_group_segmap(Code *host, const Stm *stm) {
-  const SegOp *seg = stm->exp->u.seg;
-  int count = stm->binder_count;
-  const Arr **outs = new_array(const Arr *, count + 1),
-            **dests = new_array(const Arr *, count + 1);
-  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  const ImpExp *const *indices = space_indices(seg->dims, seg->dim_count);
-  for (int i = 0; i < count; i++)
-    outs[i] = host_out(host, stm->binders[i]);
-  const ImpExp *size =
-      tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
-  const ImpExp *group_size =
-      imp_let(host->b, "group_size", group_size_for(host, seg, size));
-  Layouts layouts = layout_group_inputs(host, seg);
-  KernelCode *kernel = kernel_begin(host, stm->loc);
-  group_check_spaces(host, &kernel->code, seg);
-  layout_bind(&kernel->code, &layouts);
-  Code *k = &kernel->code;
-  bind_space(k, seg->dims, seg->dim_count, imp_item(ITEM_GROUP_ID));
-  for (int i = 0; i < count; i++)
-    if (outs[i]->rank > seg->dim_count)
-      dests[i] = element_of(outs[i], indices, seg->dim_count);
-  group_points(k, seg->body, group_size, scalars, dests);
-  for (int i = 0; i < count; i++)
-    if (outs[i]->rank == seg->dim_count)
-      store_by_first(k, element_of(outs[i], indices, seg->dim_count), scalars[i]);
-  const ImpExp *groups = space_size(seg->dims, seg->dim_count);
-  move_checks_to_host(host, kernel, &kernel->b.block, groups);
-  kernel_end(host, kernel,
-             (Launch){ .name = "seggroup", .groups = groups, .group_size = group_size });
-  for (int i = 0; i < count; i++)
-    code_bind(host, stm->binders[i], *outs[i]);
 }

@@ -32,6 +32,10 @@ const ImpExp *group_size_for(Code *host, const SegOp *around, const ImpExp *limi
 Arr group_alloc(Group *g, const char *name, CoreType type);
 Arr group_alloc_for(Group *g, const Var *binder);
 
+// Rows of an odd number of words begin in different banks, so that items that each work on a row do
+// not wait for each other.  Returns how many elements the array takes.
+const ImpExp *group_spread_over_banks(const Group *g, Arr *arr);
+
 typedef enum PointOrder {
   POINTS_STRIDED,    // neighbouring points to neighbouring items
   POINTS_PIECES,     // contiguous pieces

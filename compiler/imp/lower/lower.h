@@ -292,13 +292,29 @@ typedef struct Laid {
 typedef Vec(Laid) Layouts;
 
 // The arrays that the seg-op's kernel should read in another order, and the host's code that makes
-// the copies; none with the profile for CPUs.  layout_group_inputs: the same for a kernel of
-// groups, which other arrays reach in rows.
+// the copies; none with the profile for CPUs.
 Layouts layout_inputs(Code *host, const SegOp *seg);
-Layouts layout_group_inputs(Code *host, const SegOp *seg);
 void layout_bind(Code *kernel, const Layouts *layouts);
 // Those that layout_inputs would copy.
 VarVec layout_apart(Code *host, const SegOp *seg);
+
+// What a kernel of groups reads that should lie in another order, and which of its results
+// neighbouring items would store apart.
+typedef struct GroupWish {
+  const Var *var;
+  const int *order;
+  bool own;  // words that lie apart, of no other rows than the group's own
+} GroupWish;
+typedef struct GroupWishes {
+  Vec(GroupWish) reads;
+  const bool *stores_apart;  // per result
+} GroupWishes;
+GroupWishes layout_group_wishes(Code *host, const SegOp *seg);
+// Copies for what it reads; own rows only on demand.
+Layouts layout_group_inputs(Code *host, const GroupWishes *wishes, bool own);
+
+// Does the body mention the array only as its row at the point's place?  (short_rows.c)
+bool seg_reads_own_rows(const SegOp *seg, const Var *var);
 
 // Does the body store arrays whose size only the item knows?
 // (Note [Running again] in kernel.c)

@@ -20,7 +20,8 @@ static const GroupSize sizes[] = { { 124, 256 }, { 480, 64 } };
 enum { SIZES = sizeof sizes / sizeof *sizes, LEAST_GROUP = 32 };
 
 typedef struct RowUse {
-  const Var *var, *point;
+  const Var *var;
+  const SegOp *seg;
   int all, own;  // times that the body mentions the array; as the row of the point
 } RowUse;
 
@@ -32,8 +33,12 @@ static void see_mention(CoreVisitor *v, Atom a) {
 static bool is_own_row(const RowUse *use, const Exp *exp) {
   if (exp->kind != EXP_INDEX || !atom_equal(exp->u.index.array, atom_var(use->var)))
     return false;
-  const DimIndex *first = &exp->u.index.dims[0];
-  return !first->is_slice && atom_equal(first->start, atom_var(use->point));
+  for (int d = 0; d < use->seg->dim_count; d++) {
+    const DimIndex *at = &exp->u.index.dims[d];
+    if (at->is_slice || !atom_equal(at->start, atom_var(use->seg->dims[d].index)))
+      return false;
+  }
+  return true;
 }
 
 static void see_rows(CoreVisitor *v, const Body *body) {
@@ -43,8 +48,9 @@ static void see_rows(CoreVisitor *v, const Body *body) {
   core_visit_body(v, body);
 }
 
-static bool reads_own_rows(const SegOp *seg, const Var *var) {
-  RowUse use = { .var = var, .point = seg->dims[0].index };
+bool seg_reads_own_rows(const SegOp *seg, const Var *var) {
+  if (var->type.rank <= seg->dim_count) return false;
+  RowUse use = { .var = var, .seg = seg };
   CoreVisitor v = { .atom = see_mention, .body = see_rows, .state = &use };
   see_rows(&v, seg->body);
   return use.own > 0 && use.own == use.all;
@@ -59,8 +65,7 @@ static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
   *apart = layout_apart(host, seg);
   vec_each (const Var *const *, v, apart) {
     const Arr *arr = code_array(host, atom_var(*v));
-    if ((*v)->type.rank < 2 || !arr_is_dense(arr) || !reads_own_rows(seg, *v))
-      return false;
+    if (!arr_is_dense(arr) || !seg_reads_own_rows(seg, *v)) return false;
   }
   return true;
 }
