@@ -39,6 +39,8 @@ entry other_rows [k][n][m] (xsss: [k][n][m]i32) : [k][n]i32 =
   #[flattening(only_intra)] tabulate k (\i -> let t = i32.sum (map walk xsss[i]) in map (\r -> walk r + t) xsss[k - 1 - i])
 entry own_results [k][n][m] (xsss: [k][m][n]i32) : [k][n][m]i32 =
   #[flattening(only_intra)] map (\xss -> let t = i32.sum (map i32.sum (transpose xss)) in map (map (+ t)) (transpose xss)) xsss
+entry branches [n][m] (xss: [n][m]i32) : [n][m]i32 =
+  map (\r -> if r[0] > 0 then map (* 3) r else reverse (map (+ 1) r)) xss
 entry in_pieces [n][m] (xss: [n][m]i32) : [m]i32 =
   let f (a, b) (c, d) = (a * c, b * c + d)
   in #[flattening(only_intra)] map (\r -> let (s, t) = reduce f (1, 0) (map (\x -> (x, x)) r) in s + reduce (\_ b -> b) t r) (transpose xss)
@@ -75,6 +77,9 @@ expect 1 'launch transpose' result   # the caller wants rows
 expect 0 'transpose\|layout' few     # most of the array is not read
 expect 0 'launch segred' kept        # room for all elements: nothing is counted before
 expect 1 'launch copy' kept          # ... and given back if few are kept
+
+# What a branch makes lies where the result is wanted at once.
+if grep '^kernel segmap.* mapped_[0-9]*' groups.imp; then failed=1; fi
 
 # Neighbouring items read and write neighbouring words.
 if [ "$(grep -c 'xss_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :' layouts.imp)" != 3 ] ||

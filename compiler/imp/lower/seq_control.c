@@ -12,6 +12,7 @@
 typedef struct SeqPlace {
   const Arr *arr;   // a fixed place; or
   const Mem *open;  // memory of a size that is found out
+  bool empty;       // nothing lies at the fixed place yet
 } SeqPlace;
 
 static bool binds(const Var *const *vars, int count, Atom a) {
@@ -27,7 +28,7 @@ static bool finds_size(const Var *const *vars, int count, CoreType type) {
 }
 
 static SeqPlace fixed_place(Arr arr) {
-  return (SeqPlace){ .arr = mem_copy(&arr, sizeof arr) };
+  return (SeqPlace){ .arr = mem_copy(&arr, sizeof arr), .empty = true };
 }
 
 static const Mem *mem_of(const SeqPlace *place) {
@@ -88,7 +89,7 @@ static SeqPlace branch_place(Code *k, const SeqIf *info, int i) {
   if (finds_size(stm->binders, stm->binder_count, binder->type))
     return (SeqPlace){ .open = code_open_mem(k, binder->name, binder->type.elem) };
   const Arr *wanted = map_get(k->wanted, binder);
-  if (wanted) return (SeqPlace){ .arr = wanted };
+  if (wanted) return (SeqPlace){ .arr = wanted, .empty = true };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     Atom result = branches[side]->results[i];
@@ -122,6 +123,8 @@ static ImpBlock branch(Code *k, const SeqIf *info, const Body *body) {
   int count = body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
   const Arr **made = new_array(const Arr *, count + 1);
+  for (int i = 0; i < count; i++)
+    if (info->places[i].empty) made[i] = info->places[i].arr;
   seq_body(&inner, body, scalars, made);
   put_all(&inner, info->places, made, count);
   for (int i = 0; i < count; i++)
