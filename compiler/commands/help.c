@@ -17,6 +17,8 @@ static const struct {
   { "FLC_CACHE_MIB", "how large it may grow, in MiB; default 512" },
   { "TMPDIR", "where temporary files go that are no output; default `/tmp`" },
   { "FLC_DATA", "the folder of `data/published/` in test blocks" },
+  { "FLC_IMPORTS",
+    "folders, with `:` between, for imports of what is not beside the file that imports" },
   { "FLC_PACKAGES", "folders where `pkg` looks for packages, with `:` between" },
   { "FLC_CHECK_IR", "if set, check the program after every pass (the tests do)" },
   { "NO_COLOR", "messages without colours" },

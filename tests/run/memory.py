@@ -23,9 +23,10 @@ ROWS = [
     ("srad", "gpu", "main.top_0=F,main.intra_1=F", ["[2][300][400]u8"], (1 + 3 * 4) * 2 * 300 * 400),
     # an image at a time in each work-item: the output is apart
     ("srad", "cpu", "main.top_0=T", ["[2][300][400]u8"], (1 + 4 * 4) * 2 * 300 * 400),
-    # values, explicit step, first implicit step (later: second one), each of every strike; grids
+    # values, explicit step, first implicit step (later: second one), each of every strike; grids.  Groups read
+    # columns from a transposed copy, and make a result for the next one to read transposed.
     ("locvolcalib", "gpu", "main.top_0=F,main.intra_1=F", "16 32 64 4 0.03f32 5f32 0.2f32 0.6f32 0.5f32",
-     4 * (3 * 16 * 32 * 64 + 10 * (32 + 64))),
+     4 * (5 * 16 * 32 * 64 + 10 * (32 + 64))),
     # within a work-item both implicit steps, transposed, and the rows of one system besides
     ("locvolcalib", "cpu", "main.top_0=T", "16 32 64 4 0.03f32 5f32 0.2f32 0.6f32 0.5f32",
      4 * (4 * 16 * 32 * 64 + 10 * (32 + 64))),

@@ -10,8 +10,9 @@ enum {
   MANY_ROWS = 4000,  // of fewer rows the caches hold much, and sums stay in registers
 };
 
-// So many columns at least go in vectors of `lanes`, so many of these together, with so many rows at
-// once: few columns wait for their sums, many for memory, which one row after the other suits best.
+// So many columns at least go in vectors of `lanes`, so many of these together, with so many rows
+// at once: few columns wait for their sums, many for memory, which one row after the other suits
+// best.
 typedef struct SweepWay {
   int columns, lanes, vectors, rows;
 } SweepWay;
