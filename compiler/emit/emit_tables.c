@@ -95,7 +95,7 @@ int emit_place(Emit *e, Loc loc) { return add_check(e, loc, "\"\"", 0); }
 // are left to one item, and so are groups, if they are too few for all cores.  On a GPU one item is
 // no match for the others.  Sums of columns in bands keep lanes full: an item for each column, or
 // group, is worth it only if there are as many columns as lanes on all cores, or little to do.
-enum { LOOP_OPERATIONS = 1 << 20, BAND_OPERATIONS = 1 << 14, COLUMNS_OF_CORE = 16 };
+enum { LOOP_OPERATIONS = 1 << 20, BAND_OPERATIONS = 1 << 15, COLUMNS_OF_CORE = 16 };
 
 static void add_guard(Emit *e, const Guard *guard, bool one_for_two, bool bands) {
   for (int i = 0; i < e->guards.count; i++)

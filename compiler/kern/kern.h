@@ -221,6 +221,9 @@ bool kern_commutes(const Axis *axis);   // all of its operators
 bool kern_may_be_none(const Axis *axis, int hist);
 const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                          const Term *const *dims, int rank, TensorSpace space);
+// The memory of a tensor that lies row by row, under other dimensions.
+const Tensor *tensor_view(Compiler *c, const Tensor *of, const Term *const *dims,
+                          int rank);
 // `t` with its last two dimensions as one; views: Tensor -> Tensor, those that there are.
 const Tensor *tensor_rows_joined(Compiler *c, Map *views, const Tensor *t);
 const Tensor *tensor_root(const Tensor *t);  // whose memory it is

@@ -69,6 +69,14 @@ const Tensor *tensor_new(Compiler *c, const char *name, PrimType elem,
                   .elem = elem, .rank = rank, .dims = dims, .space = space);
 }
 
+const Tensor *tensor_view(Compiler *c, const Tensor *of, const Term *const *dims,
+                          int rank) {
+  Tensor *view =
+      mem_copy(tensor_new(c, of->name, of->elem, dims, rank, of->space), sizeof *view);
+  view->of = of;
+  return view;
+}
+
 const Tensor *tensor_rows_joined(Compiler *c, Map *views, const Tensor *t) {
   const Tensor *known = map_get(views, t);
   if (known) return known;
@@ -76,9 +84,7 @@ const Tensor *tensor_rows_joined(Compiler *c, Map *views, const Tensor *t) {
   for (int d = 0; d < t->rank - 1; d++)
     dims[d] = t->dims[d];
   dims[t->rank - 2] = term_mul(t->dims[t->rank - 2], t->dims[t->rank - 1]);
-  Tensor *view = mem_copy(tensor_new(c, t->name, t->elem, dims, t->rank - 1, t->space),
-                          sizeof *view);
-  view->of = t;
+  const Tensor *view = tensor_view(c, t, dims, t->rank - 1);
   map_put(views, t, view);
   return view;
 }

@@ -51,7 +51,9 @@ struct KernPlan {
   bool in_rows;       // GPUs: its points each go through rows (schedules/group_rows.c)
   bool many_points;   // of the kernel: who gets how many is a parameter of its own
   bool one_for_two;   // of the seg-op: Kern.one_for_two
-  bool bands;         // of the seg-op: columns are summed up in bands (schedules/bands.c)
+  // Of the seg-op: dimensions of its points, if columns are summed up in bands (schedules/bands.c),
+  // or if it is a map of straight code; else 0.
+  int bands, straight;
   const Kern *kern;   // the kernel; or NULL:
   const Kern *tried;  // as KernTry has it, if what sums become has been added since
   const KernPlan *const *parts;  // all of these

@@ -656,6 +656,8 @@ END
 "$flc" dump --recipes grid.fl > out
 expect 'grids turn to where neighbours in memory lie' 1 '^kernel .*_across' out
 some 'which is in all accesses' '^kernel scaled.*_across' out
+sed -n '/^kernel scaled.segmap_3 /,/^kernel mixed/p' out > out.narrow
+some 'few neighbours fill no vector: lanes go along the other axis' '^  bind n to lane' out.narrow
 
 cat > some_lanes.fl << 'END'
 entry columns [n] [t] (xss: [n][t]i32) : [n][t]i32 =

@@ -229,13 +229,39 @@ static bool has_one_for_two(const Lower *lower, int since) {
   return false;
 }
 
-// Is the last of the versions that a guard leaves but sums of columns in bands?
-static bool sums_in_bands(const Lower *lower, int since, const ImpBlock *versions) {
-  vec_each (const ImpStm **, stm, versions)
-    if ((*stm)->kind == IMP_GUARD) return (*stm)->u.guard.bands;
-  for (int i = since; i < lower->plans.count; i++)
-    if (!lower->plans.at[i]->bands) return false;
-  return since < lower->plans.count;
+// Does the body only choose between versions, as far as it has work to do?
+static bool has_only_guards(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_GUARD && !exp_is_scalar(exp) && !exp_is_view(exp)) return false;
+  }
+  return true;
+}
+
+// Are the seg-ops since then sums of columns in bands, and what little is made of the sums?
+static bool are_bands(const Lower *lower, int since) {
+  int points = 0;
+  for (int i = since; i < lower->plans.count; i++) {
+    int bands = lower->plans.at[i]->bands;
+    if (bands && (!points || bands < points)) points = bands;
+  }
+  for (int i = since; i < lower->plans.count; i++) {
+    const KernPlan *plan = lower->plans.at[i];
+    if (!plan->bands && (!plan->straight || plan->straight > points)) return false;
+  }
+  return points > 0;
+}
+
+// Is the last of the versions that a guard leaves but such sums?
+static bool sums_in_bands(const Lower *lower, int since, const Body *body,
+                          const ImpBlock *versions) {
+  int guards = 0;
+  vec_each (const ImpStm **, stm, versions) {
+    if ((*stm)->kind != IMP_GUARD) continue;
+    if (!(*stm)->u.guard.bands) return false;
+    guards++;
+  }
+  return guards ? has_only_guards(body) : are_bands(lower, since);
 }
 
 static const ImpExp *step_of(const Code *k, const Guard *guard) {
@@ -250,7 +276,7 @@ static void host_guard(Code *k, const Stm *stm, const Body *body, int position) 
   int before = k->lower->plans.count;
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
   bool one_for_two = has_one_for_two(k->lower, before),
-       bands = sums_in_bands(k->lower, before, &else_block);
+       bands = sums_in_bands(k->lower, before, stm->exp->u.guard.else_body, &else_block);
   // On a CPU level 0 is the lanes of an item: no local memory.
   bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
   const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);

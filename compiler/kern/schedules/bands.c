@@ -150,6 +150,6 @@ bool kern_in_bands(KernBuilder *lets, const Kern *kern, Bands *out) {
   in_bands->wide = wide;
   in_bands->name = name_of(lets->c->names, text_format("%s_bands", kern->name));
   in_bands->body = grid_in_bands(&x, kern->body, at);
-  *out = (Bands){ in_bands, x.bands, x.points->width, term_mul(x.each, x.bands) };
+  *out = (Bands){ in_bands, x.bands, term_mul(x.each, x.bands) };
   return true;
 }

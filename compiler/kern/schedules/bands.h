@@ -6,7 +6,6 @@
 typedef struct Bands {
   const Kern *kern;   // the sums of all columns of all bands; stores nothing
   const Term *count;  // 1 if there are columns enough
-  const Term *columns;
   const Term *summed;  // rows that are in bands; fewer than `count` are left behind them
 } Bands;
 

@@ -350,6 +350,15 @@ static Axis over_partials(Cut *x, const Copy *copy, KernBuilder *body,
   return axis;
 }
 
+// The point, whose statements before the row are in `b`, with the axis in the place of the row.
+static const Kern *in_place_of_row(Cut *x, const Copy *copy, KernBuilder *b, Axis axis) {
+  const KernStm *row = &copy->point->stms[x->at];
+  kern_axis(b, axis, row->binders, row->binder_count);
+  for (int i = x->at + 1; i < copy->point->count; i++)
+    kern_add(b, copy->point->stms[i]);
+  return in_grid(x, copy, NULL, kern_block(b, NULL, 0), "combine");
+}
+
 static const Kern *combine_partials(Cut *x) {
   Copy copy = fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body;
@@ -358,11 +367,7 @@ static const Kern *combine_partials(Cut *x) {
   Axis axis = over_partials(x, &copy, &body, values);
   int count = x->out->temp_count;
   axis.body = kern_block(&body, terms_of(values, count), count);
-  const KernStm *row = &copy.point->stms[x->at];
-  kern_axis(&b, axis, row->binders, row->binder_count);
-  for (int i = x->at + 1; i < copy.point->count; i++)
-    kern_add(&b, copy.point->stms[i]);
-  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+  return in_place_of_row(x, &copy, &b, axis);
 }
 
 // A partial result of a column, of all in its bands of all chunks, which lie behind one another.
@@ -376,14 +381,8 @@ static const KernBlock *part_of_column(Cut *x, const Copy *copy, const Term *par
     const Term **dims = mem_copy(temp->dims, sizeof *dims * (size_t)temp->rank);
     dims[last] = parts;
     dims[last + 1] = x->grid[last]->width;
-    Tensor *view =
-        mem_copy(tensor_new(x->c, temp->name, temp->elem, dims, temp->rank, temp->space),
-                 sizeof *view);
-    view->of = temp;
-    Access from = temp_at(x, view, copy, part, NULL);
-    const Term **index = mem_copy(from.index, sizeof *index * (size_t)temp->rank);
-    chunk_before_columns(x, index);
-    kern_load_var(&b, values[i], (Access){ view, index });
+    const Tensor *view = tensor_view(x->c, temp, dims, temp->rank);
+    kern_load_var(&b, values[i], temp_at(x, view, copy, part, NULL));
   }
   return kern_block(&b, terms_of(values, count), count);
 }
@@ -419,11 +418,7 @@ static const Kern *combine_bands(Cut *x, const Bands *bands) {
   axis.index = part;
   axis.width = term_add(parts, term_sub(copy.row->width, bands->summed));
   axis.body = kern_block(&body, terms_of(values, count), count);
-  const KernStm *row = &copy.point->stms[x->at];
-  kern_axis(&b, axis, row->binders, row->binder_count);
-  for (int i = x->at + 1; i < copy.point->count; i++)
-    kern_add(&b, copy.point->stms[i]);
-  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+  return in_place_of_row(x, &copy, &b, axis);
 }
 
 // partials[p][c] = op of those before c: a scan that stores what came before.
@@ -736,7 +731,9 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *o
 
 bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
                             Chunks *out) {
-  Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
+  Cut x = {
+    .c = c, .kern = kern, .seg = seg, .columns = true, .out = out, .starts = map_new(NULL)
+  };
   KernBuilder lets = kern_builder(c, kern->loc);
   Bands bands;
   *out = (Chunks){ 0 };
@@ -744,7 +741,6 @@ bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
   Cut in_bands = x;
   in_bands.kern = bands.kern;
   in_bands.grid_count = 0;
-  in_bands.columns = true;
   if (!take_apart(&in_bands)) return false;
   decide(&in_bands, &lets);
   out->pays = term_at_most(term_i64(ROWS_IN_BANDS), x.row->width);

@@ -136,7 +136,7 @@ static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
   if (!has_rows(s) && kern_order_grid(s->c, kern, &ordered)) {
     const Kern *across = with_suffix(s, ordered.kern, "across");
     return quick_or(&ordered, one_kernel(s, across, USE_POINTS),
-                    one_kernel(s, kern, USE_FEW));
+                    one_kernel(s, kern, USE_POINTS));
   }
   const KernPlan *apart = in_chunks_or_not(s, kern);
   if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
@@ -215,13 +215,40 @@ static bool has_bands(const KernPlan *plan) {
   return found;
 }
 
+// The dimensions of the grid; what a point does.
+static int dims_of_grid(const Kern *kern, const KernBlock **point) {
+  int dims = 0;
+  *point = kern->body;
+  for (const Axis *last = schedule_last_grid(kern), *axis = NULL; axis != last; dims++) {
+    axis = (*point)->stms[0].u.axis;
+    *point = axis->body;
+  }
+  return dims;
+}
+
+static void see_detour(KernVisitor *v, const KernStm *stm) {
+  bool detour =
+      stm->kind == KERN_AXIS || stm->kind == KERN_WHILE || stm->kind == KERN_CALL;
+  if (detour) *(bool *)v->state = false;
+}
+
+static bool is_straight(const KernBlock *point) {
+  bool straight = true;
+  KernVisitor v = { .stm = see_detour, .state = &straight };
+  kern_visit_block(&v, point);
+  return straight;
+}
+
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
   const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
   plan = *plan_of_hist(&s, mem_copy(&plan, sizeof plan));
   plan.one_for_two = plain->one_for_two;
-  plan.bands = has_bands(&plan);
+  const KernBlock *point;
+  int dims = dims_of_grid(kern, &point);
+  plan.bands = has_bands(&plan) ? dims : 0;
+  plan.straight = seg->kind == SEG_MAP && is_straight(point) ? dims : 0;
   if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
 }
