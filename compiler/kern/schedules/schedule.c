@@ -232,7 +232,7 @@ static void see_detour(KernVisitor *v, const KernStm *stm) {
   if (detour) *(bool *)v->state = false;
 }
 
-static bool is_straight(const KernBlock *point) {
+static bool point_is_straight(const KernBlock *point) {
   bool straight = true;
   KernVisitor v = { .stm = see_detour, .state = &straight };
   kern_visit_block(&v, point);
@@ -248,7 +248,7 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   const KernBlock *point;
   int dims = dims_of_grid(kern, &point);
   plan.bands = has_bands(&plan) ? dims : 0;
-  plan.straight = seg->kind == SEG_MAP && is_straight(point) ? dims : 0;
+  plan.straight = seg->kind == SEG_MAP && point_is_straight(point) ? dims : 0;
   if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
 }
