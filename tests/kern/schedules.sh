@@ -516,7 +516,7 @@ entry main [n] [m] (a: [n][m]i32) (k: i64) : [n][m]i32 =
       let u = if i > 0 then l[i - 1, j] else 0
       let w = if j > 0 then l[i, j - 1] else 0
       let e = if j < m - 1 then l[i, j + 1] else 0
-      in i32.max u (i32.max w e))
+      in i32.max (u * u + 3 * w) (i32.max (w * w - e) (i32.max (e * 5 + u) (u + w * e))))
 entry heat [n] [m] (a: [n][m]f32) (k: i64) : [n][m]f32 =
   loop p = a for _t < k do
     tabulate_2d n m (\i j ->
@@ -534,6 +534,32 @@ some 'rows within rounds move blocks inside of borders' \
   'blocks moved inside of borders +<- choice 1, where 16 <= m_[0-9]+$' main
 expect 'but none where masks cost little, and none that have no borders' 0 \
   'blocks moved inside of borders' others
+
+cat > words.fl << 'END'
+def space (c: u8) = c == 32 || c == 10
+entry main [n] (t: [n]u8) : i64 =
+  i64.sum (tabulate n (\i -> i64.bool (!(space t[i]) && (i == 0 || space t[i - 1]))))
+entry last [n] (t: [n]u8) : i64 =
+  i64.sum (tabulate n (\i -> i64.bool (!(space t[i]) && (i == n - 1 || space t[i + 1]))))
+entry long [n] (t: [n]i32) : i32 =
+  i32.sum (map (\x -> if x > 3 then x * x * x + 2 * x * x - 5 * x + x * (x ^ 7) else x) t)
+entry longer [n] (t: [n]i32) : i32 =
+  i32.sum (map (\x -> if x > 3 then x * x * (x + 1) * (x + 2) * (x ^ 1) * (x ^ 2) * (x ^ 3) * (x + 4) * (x + 5) * (x + 6) else x) t)
+entry data [n] (t: [n]i64) : i64 =
+  i64.sum (tabulate n (\i -> if t[i] > 0 && i >= t[i] then t[i - t[i]] else 0))
+END
+"$flc" dump --explain words.fl > out
+for entry in main last; do
+  sed -n "/^$entry.segred_chunks:/,/^$entry.segred_combine/p" out > one
+  some "branches that load inside of arrays, by conditions of their own, are choices: $entry" \
+    ' rows in parts +<- choice 1$' one
+done
+sed -n '/^long.segred_chunks:/,/^long.segred_combine/p' out > one
+expect 'so are those of some length' 0 'control that differs' one
+for entry in longer data; do
+  sed -n "/^$entry.segred_chunks:/,/^$entry.segred_combine/p" out > one
+  some "long ones, and what data leads to, are none: $entry" 'control that differs' one
+done
 
 cat > stream.fl << 'END'
 def mixed [n] [m] [k] (f: [k][n][m]f32) : [n][m][k]f32 =

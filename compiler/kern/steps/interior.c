@@ -181,7 +181,9 @@ static bool assume_index(Interior *x, const Term *index, const Term *size) {
   return interior_assume(x, &w);
 }
 
-static bool assume_inside(void *state, const Access *access) {
+static bool assume_inside(void *state, const KernStm *stm) {
+  if (stm->kind != KERN_LOAD) return false;
+  const Access *access = &stm->u.load;
   for (int i = 0; i < access->tensor->rank; i++)
     if (!assume_index(state, access->index[i], access->tensor->dims[i])) return false;
   return true;

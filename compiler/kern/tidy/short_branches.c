@@ -1,16 +1,23 @@
 // if c then { lets in a } else { lets in b }   =>   lets; select c a b     for short branches
 // if c { t[0] = x }   =>   let old = t[0]; t[0] = select c x old     for own arrays
 //
+// if c { x = if i < n { t[i] } else { 0 } in {x + 1} } else {0}
+//   =>   x = if i < n { t[i] } else { 0 };  select c (x + 1) 0
+//
 // Loads count as lets where they cannot leave the array: here, each index is that of an axis as
 // wide as the array, or the ends of the axes in it are inside; in interiors it is tested
-// (steps/interior.c).
+// (steps/interior.c).  So do branches on indices whose own loads their own condition keeps inside.
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
+// Longer branches become choices if all of an axis is without jumps then, but for those on indices.
+#include "kern/facts.h"
 #include "kern/kern_ask.h"
+#include "kern/kern_vary.h"
 #include "kern/sums.h"
 #include "kern/tidy/tidy.h"
 
 enum {
-  FEW_OPERATIONS = 4,  // less than a jump that is predicted wrongly now and then
+  FEW_OPERATIONS = 4,    // less than a jump that is predicted wrongly now and then
+  MANY_OPERATIONS = 16,  // less than what vectors save
   MOST_AROUND = 16,
 };
 
@@ -18,8 +25,9 @@ typedef struct Choosing {
   KernMapper mapper;
   Map *widths;  // Var -> const Term *: indices of axes
   Map *inside, *naturals, *lets;
+  Map *data;  // Var -> itself: what does not follow from indices and scalars of the host
   const KernStm *around[MOST_AROUND];
-  int depth;
+  int depth, most;
 } Choosing;
 
 static bool is_index_of_axis(const Choosing *s, const Term *at, const Term *dim) {
@@ -27,18 +35,31 @@ static bool is_index_of_axis(const Choosing *s, const Term *at, const Term *dim)
   return width && term_same(width, dim);
 }
 
-// Is it inside at the ends of all axes?
-static bool has_ends_inside(const Choosing *s, const Term *at, const Term *dim) {
-  Ranges r = { s->naturals, s->inside, s->lets, s->around, s->depth };
-  IndexSum index, size, least, greatest, room;
+static Ranges ranges_of(const Choosing *s) {
+  return (Ranges){ s->naturals, s->inside, s->lets, s->around, s->depth };
+}
+
+// Is a number at least -more at the ends of all axes, or by the facts?
+static bool is_at_least(const Choosing *s, const IndexSum *sum, int64_t more,
+                        const Facts *facts) {
+  const Ranges r = ranges_of(s);
+  IndexSum here = *sum, least;
+  here.constant += more + 1;
+  if (facts && sum_is_positive(&r, &here, facts)) return true;
+  if (!sum_extreme(&r, sum, -1, &least)) return false;
+  least.constant += more + 1;
+  return sum_is_positive(&r, &least, NULL);
+}
+
+// Is it inside at all points of the axes for which the facts hold?
+static bool has_ends_inside(const Choosing *s, const Term *at, const Term *dim,
+                            const Facts *facts) {
+  IndexSum index, size, room;
   at = term_inlined(s->lets, at);
   dim = term_inlined(s->lets, dim);
-  if (!at || !dim || !sum_of(at, &index) || !sum_of(dim, &size) ||
-      !sum_extreme(&r, &index, -1, &least) || !sum_extreme(&r, &index, 1, &greatest) ||
-      !sum_add(&size, &greatest, -1, &room))
-    return false;
-  least.constant++;
-  return sum_is_positive(&r, &least, NULL) && sum_is_positive(&r, &room, NULL);
+  return at && dim && sum_of(at, &index) && sum_of(dim, &size) &&
+         sum_add(&size, &index, -1, &room) && is_at_least(s, &index, 0, facts) &&
+         is_at_least(s, &room, -1, facts);
 }
 
 // Rounds wait for both sides of a choice, for one of a jump.
@@ -46,13 +67,12 @@ static bool is_in_rounds(const Choosing *s) {
   return s->depth && s->around[s->depth - 1]->u.axis->role == AXIS_LOOP;
 }
 
-static bool is_inside_array(void *state, const Access *access) {
-  const Choosing *s = state;
+static bool is_inside_array(const Choosing *s, const Access *access, const Facts *facts) {
   const Tensor *t = access->tensor;
   bool more = !is_in_rounds(s);
   for (int i = t->ring && more ? 1 : 0; i < t->rank; i++)
     if (!is_index_of_axis(s, access->index[i], t->dims[i]) &&
-        !(more && has_ends_inside(s, access->index[i], t->dims[i])))
+        !(more && has_ends_inside(s, access->index[i], t->dims[i], facts)))
       return false;
   return true;
 }
@@ -81,15 +101,25 @@ static bool is_masked(const KernStm *stm) {
          (t->u.select.a->kind == TERM_CONST || t->u.select.b->kind == TERM_CONST);
 }
 
-static bool is_short(const KernBlock *block, int most) {
+// How many statements the block has that are no masks; more than `most` if it must not run for all.
+static int operations_of(const KernBlock *block, int most) {
   int count = 0;
-  for (int i = 0; i < block->count; i++) {
+  if (block->count > 2 * most) return most + 1;
+  for (int i = 0; i < block->count && count <= most; i++) {
     const KernStm *stm = &block->stms[i];
     bool lets = stm->kind == KERN_LET && term_is_cheap(stm->u.term);
-    if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm)) return false;
+    if (stm->kind == KERN_IF)
+      count += operations_of(stm->u.cond.then_block, most) +
+               operations_of(stm->u.cond.else_block, most);
+    else if (!lets && stm->kind != KERN_LOAD && !is_own_store(stm))
+      return most + 1;
     count += !is_masked(stm);
   }
-  return count <= most && block->count <= 2 * most;
+  return count;
+}
+
+static bool is_short(const KernBlock *block, int most) {
+  return operations_of(block, most) <= most;
 }
 
 static bool stores(const KernBlock *block) {
@@ -113,20 +143,23 @@ static void add_chosen(KernBuilder *b, const KernStm *stm, const Term *condition
   kern_store(b, *to, term_select(condition, holds ? value : was, holds ? was : value));
 }
 
-static bool loads_inside(const KernBlock *block, KernIsInside is_inside, void *state) {
-  for (int i = 0; i < block->count; i++)
-    if (block->stms[i].kind == KERN_LOAD && !is_inside(state, &block->stms[i].u.load))
+// Do its loads, and the branches in it, do no harm where it is not reached?
+static bool is_harmless(const KernBlock *block, KernRunsAnywhere runs, void *state) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if ((stm->kind == KERN_LOAD || stm->kind == KERN_IF) && !runs(state, stm))
       return false;
+  }
   return true;
 }
 
-bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside is_inside,
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernRunsAnywhere runs,
                      void *state) {
   const KernBlock *blocks[2] = { stm->u.cond.then_block, stm->u.cond.else_block };
   bool some = stm->binder_count || stores(blocks[0]) || stores(blocks[1]);
   if (!some || !is_short(blocks[0], most) || !is_short(blocks[1], most)) return false;
   for (int side = 0; side < 2; side++)
-    if (!loads_inside(blocks[side], is_inside, state)) return false;
+    if (!is_harmless(blocks[side], runs, state)) return false;
   for (int side = 0; side < 2; side++)
     for (int i = 0; i < blocks[side]->count; i++)
       add_chosen(b, &blocks[side]->stms[i], stm->u.cond.condition, side == 0);
@@ -137,11 +170,116 @@ bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside 
   return true;
 }
 
+// ---- what may run anywhere
+
+// a != b   =>   a < b or b < a, where the ends of the axes tell which
+static const Facts *with_order(const Choosing *s, const Facts *facts, const Term *fact) {
+  IndexSum a, b, apart;
+  bool differ = fact->kind == TERM_OP && fact->u.op.op == OP_NE;
+  if (!differ || !sum_of(fact->u.op.args[0], &a) || !sum_of(fact->u.op.args[1], &b) ||
+      !sum_add(&a, &b, -1, &apart))
+    return facts_with(facts, fact);
+  const Term *low = fact->u.op.args[1], *high = fact->u.op.args[0];
+  if (is_at_least(s, &apart, 0, NULL)) return facts_with(facts, term_less(low, high));
+  if (sum_add(&b, &a, -1, &apart) && is_at_least(s, &apart, 0, NULL))
+    return facts_with(facts, term_less(high, low));
+  return facts;
+}
+
+// The facts of a condition's outcome, of numbers in terms of indices.
+static const Facts *outcome(const Choosing *s, const Facts *around, const Term *condition,
+                            bool holds) {
+  const Facts *facts = around;
+  condition = term_inlined(s->lets, condition);
+  if (!condition) return around;
+  const Facts *more = facts_of_outcome(NULL, NULL, condition, holds);
+  for (; more; more = more->outer)
+    if (more->holds->kind == TERM_OP && more->holds->u.op.operands == PRIM_I64)
+      facts = with_order(s, facts, more->holds);
+  return facts;
+}
+
+static bool block_runs(const Choosing *s, const KernBlock *block, const Facts *facts);
+
+static bool runs_where(const Choosing *s, const KernStm *stm, const Facts *facts) {
+  if (stm->kind == KERN_LET) return term_is_cheap(stm->u.term);
+  if (stm->kind == KERN_LOAD) return is_inside_array(s, &stm->u.load, facts);
+  if (stm->kind != KERN_IF || term_mentions_any(stm->u.cond.condition, s->data))
+    return false;
+  const Term *condition = stm->u.cond.condition;
+  return block_runs(s, stm->u.cond.then_block, outcome(s, facts, condition, true)) &&
+         block_runs(s, stm->u.cond.else_block, outcome(s, facts, condition, false));
+}
+
+static bool block_runs(const Choosing *s, const KernBlock *block, const Facts *facts) {
+  for (int i = 0; i < block->count; i++)
+    if (!runs_where(s, &block->stms[i], facts)) return false;
+  return true;
+}
+
+static bool runs_anywhere(void *state, const KernStm *stm) {
+  return runs_where(state, stm, NULL);
+}
+
+// ---- kernels
+
+static void note_data(Choosing *s, const Var *const *vars, int count) {
+  for (int i = 0; vars && i < count; i++)
+    map_put(s->data, vars[i], vars[i]);
+}
+
+static void see_data(Choosing *s, const KernStm *stm) {
+  if (stm->kind != KERN_LET || term_mentions_any(stm->u.term, s->data))
+    note_data(s, stm->binders, stm->binder_count);
+}
+
 // let j = i   for the index i of an axis
 static void note_copy(Choosing *s, const KernStm *let) {
   const Term *t = let->u.term;
   const Term *width = t->kind == TERM_VAR ? map_get(s->widths, t->u.var) : NULL;
   if (width) map_put(s->widths, let->binders[0], width);
+}
+
+// Is it without jumps but for those on indices, and stores under conditions?
+static bool is_straight(const Choosing *s, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) return false;
+    if (stm->kind != KERN_IF || vary_is_guard(stm)) continue;
+    if (term_mentions_any(stm->u.cond.condition, s->data)) return false;
+  }
+  return true;
+}
+
+static void see_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
+}
+
+static bool may_be_straight(const Axis *axis) {
+  bool loops = axis->role != AXIS_MAP && axis->role != AXIS_REDUCE;
+  KernVisitor v = { .stm = see_loop, .state = &loops };
+  if (!loops) kern_visit_block(&v, axis->body);
+  return !loops;
+}
+
+static KernStm choose_in_stm(KernMapper *m, const KernStm *stm) {
+  Choosing *s = m->state;
+  if (stm->kind != KERN_AXIS || s->depth == MOST_AROUND) return kern_map_stm(m, stm);
+  const Axis *axis = stm->u.axis;
+  int most = s->most;
+  map_put(s->widths, axis->index, axis->width);
+  note_data(s, axis->params, axis->param_count);
+  note_data(s, axis->sums, axis->sums ? kern_sum_count(axis) : 0);
+  s->around[s->depth++] = stm;
+  s->most = may_be_straight(axis) ? MANY_OPERATIONS : FEW_OPERATIONS;
+  KernStm mapped = kern_map_stm(m, stm);
+  if (s->most == MANY_OPERATIONS && !is_straight(s, mapped.u.axis->body)) {
+    s->most = FEW_OPERATIONS;
+    mapped = kern_map_stm(m, stm);
+  }
+  s->depth--;
+  s->most = most;
+  return mapped;
 }
 
 static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
@@ -150,30 +288,35 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
-    if (stm->kind == KERN_AXIS)
-      map_put(s->widths, stm->u.axis->index, stm->u.axis->width);
     if (stm->kind == KERN_LET) note_copy(s, stm);
-    bool around = stm->kind == KERN_AXIS && s->depth < MOST_AROUND;
-    if (around) s->around[s->depth++] = stm;
-    KernStm mapped = kern_map_stm(m, stm);
-    s->depth -= around;
-    bool chosen = stm->kind == KERN_IF &&
-                  kern_add_choice(&b, &mapped, FEW_OPERATIONS, is_inside_array, s);
+    KernStm mapped = choose_in_stm(m, stm);
+    bool chosen =
+        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, s->most, runs_anywhere, s);
     if (!chosen) kern_add(&b, mapped);
+    see_data(s, stm);
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
 static void see_any_name(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
+static void see_while(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_WHILE)
+    note_data(v->state, stm->u.loop.params, stm->u.loop.param_count);
+}
+
 const Kern *kern_choose(Compiler *c, const Kern *kern) {
   Choosing s = { .mapper = { .c = c, .block = choose_in },
                  .widths = map_new(NULL),
                  .inside = map_new(NULL),
                  .naturals = sum_naturals(kern),
-                 .lets = sum_lets(kern) };
-  KernVisitor v = { .binder = see_any_name, .state = s.inside };
-  kern_visit_block(&v, kern->body);
+                 .lets = sum_lets(kern),
+                 .data = map_new(NULL),
+                 .most = FEW_OPERATIONS };
+  KernVisitor names = { .binder = see_any_name, .state = s.inside },
+              loops = { .stm = see_while, .state = &s };
+  kern_visit_block(&names, kern->body);
+  kern_visit_block(&loops, kern->body);
   s.mapper.state = &s;
   Kern out = *kern;
   out.body = choose_in(&s.mapper, kern->body);

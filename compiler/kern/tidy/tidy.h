@@ -24,9 +24,9 @@ const Kern *kern_choose(Compiler *c, const Kern *kern);
 const Kern *kern_clamp_loads(Compiler *c, const Kern *kern, const Term **condition);
 
 // Adds the `if` as choices; false, and nothing is added, unless its branches have `most` statements
-// at most and load only what is inside of its array.
-typedef bool (*KernIsInside)(void *state, const Access *access);
-bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernIsInside is_inside,
+// at most and those of them that are loads or branches may run where they are not reached.
+typedef bool (*KernRunsAnywhere)(void *state, const KernStm *stm);
+bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernRunsAnywhere runs,
                      void *state);
 
 // The kernel without checks that others before them, or axes around them, have made.
