@@ -2,6 +2,8 @@
 // compute.
 #include "kern/schedules/schedule.h"
 
+enum { NARROW = 4 };  // lanes for what fills no vector
+
 // Does the block have a map that may fill vectors?
 static bool has_long_map(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
@@ -33,13 +35,25 @@ static AxisStms maps_of_loops(const Kern *kern) {
   return out;
 }
 
+// Vectors of the points of a map, and short ones of those that fill none: loops like the others,
+// which go through memory once for each vector.
+static void bind_in_lanes(Recipe *r, Name axis) {
+  recipe_split(r, axis, LANES, SPLIT_PEEL);
+  recipe_bind(r, axis, BIND_LANE);
+  Recipe next = *r;
+  Name rest = name_of(r->step.c->names, text_format("%s_rest", axis));
+  if (r->failed || !kern_has_axis(r->kern, rest)) return;
+  recipe_split(&next, rest, NARROW, SPLIT_PEEL);
+  recipe_bind(&next, rest, BIND_LANE);
+  if (!next.failed) *r = next;
+}
+
 // The points of a map in vectors.
 static void map_in_lanes(Candidate *cand, const KernStm *stm, int vectors) {
   Recipe *r = &cand->recipe;
   const Axis *axis = stm->u.axis;
   if (!kern_host_knows(r->kern, axis->width) || kern_updates_in_place(axis->body)) {
-    recipe_split(r, axis->name, LANES, SPLIT_PEEL);
-    recipe_bind(r, axis->name, BIND_LANE);
+    bind_in_lanes(r, axis->name);
     return;
   }
   recipe_split(r, axis->name, LANES * vectors, SPLIT_OVERLAP);
