@@ -561,6 +561,16 @@ for entry in longer data; do
   some "long ones, and what data leads to, are none: $entry" 'control that differs' one
 done
 
+cat > descent.fl << 'END'
+entry main [n] [d] (x: [n][d]f32) (y: [n]f32) : [d]f32 =
+  loop w = replicate d 0 for _i < 200 do
+    let e = map2 (\r y -> f32.sum (map2 (*) r w) - y) x y
+    let g = map (\c -> f32.sum (map2 (*) c e)) (transpose x)
+    in map2 (\w g -> w - 0.1 * g) w g
+END
+"$flc" dump --recipes descent.fl > out
+some 'what fills no vector within points goes in short ones' '^  split d_[0-9]+_rest by 4 peel' out
+
 cat > stream.fl << 'END'
 def mixed [n] [m] [k] (f: [k][n][m]f32) : [n][m][k]f32 =
   map (map (\c -> let s = f32.sum c in map (\x -> 0.5 * x + 0.1 * s) c)) (map transpose (transpose f))
