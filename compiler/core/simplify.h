@@ -5,6 +5,7 @@
 // Upper bounds of an integer variable: it is less than each of them.
 typedef struct Bound {
   Atom limit;
+  int64_t offset;  // not negative: the number and this are below the limit
   const struct Bound *next;
 } Bound;
 

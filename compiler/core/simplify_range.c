@@ -195,7 +195,7 @@ static int64_t upper_by_bound(const Simplify *s, Atom a) {
   const Known *k = known_of_atom(s, a);
   int64_t most = INT64_MAX, c;
   for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
-    if (constant(b->limit, &c)) most = min_of(most, c - 1);
+    if (constant(b->limit, &c)) most = min_of(most, c - 1 - b->offset);
   }
   return most;
 }
@@ -300,7 +300,7 @@ static bool below_by_bound(const Simplify *s, Atom a, int64_t offset, Atom limit
                            int fuel) {
   const Known *k = known_of_atom(s, a);
   for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
-    if (at_most(s, b->limit, limit, offset, fuel)) return true;
+    if (at_most(s, b->limit, limit, max_of(offset - b->offset, 0), fuel)) return true;
   }
   return false;
 }
@@ -441,10 +441,18 @@ void simplify_assume_at_least(Simplify *s, Atom a, int64_t least) {
   k->at_least = max_of(k->at_least, least);
 }
 
-void simplify_assume_below(Simplify *s, Atom a, Atom limit) {
+static void assume_bound(Simplify *s, Atom a, int64_t offset, Atom limit) {
   if (a.kind == ATOM_CONST) return;
   Known *k = learn_for_now(s, a.u.var);
-  k->below = new_node(Bound, .limit = limit, .next = k->below);
+  k->below = new_node(Bound, .limit = limit, .offset = offset, .next = k->below);
+}
+
+// Of i + 2 < n follows i < n and i + 1 < n.
+void simplify_assume_below(Simplify *s, Atom a, Atom limit) {
+  Atom base;
+  int64_t offset;
+  assume_bound(s, a, 0, limit);
+  if (is_exact_sum(s, a, &base, &offset, FUEL)) assume_bound(s, base, offset, limit);
 }
 
 void simplify_learn_range(Simplify *s, const Var *var, int64_t low, int64_t high) {
@@ -492,8 +500,21 @@ static void assume_comparison(Simplify *s, const Exp *e, bool holds) {
   if (op == (holds ? OP_NE : OP_EQ)) assume_different(s, a, b);
 }
 
+static void assume(Simplify *s, Atom condition, bool holds, int fuel);
+
+// if c then b else false, which holds: so do c and b.  if c then true else b, which does not.
+static void assume_both(Simplify *s, const Exp *e, bool holds, int fuel) {
+  const Body *both = holds ? e->u.cond.then_body : e->u.cond.else_body,
+             *other = holds ? e->u.cond.else_body : e->u.cond.then_body;
+  if (both->result_count != 1 || !atom_equal(other->results[0], atom_bool(!holds)))
+    return;
+  assume(s, e->u.cond.condition, holds, fuel);
+  assume(s, both->results[0], holds, fuel);
+}
+
 static void assume(Simplify *s, Atom condition, bool holds, int fuel) {
   const Exp *e = simplify_def(s, condition);
+  if (e && e->kind == EXP_IF && fuel) assume_both(s, e, holds, fuel - 1);
   if (!e || e->kind != EXP_OP || !fuel) return;
   if (e->u.op.op == OP_NOT) {
     assume(s, e->u.op.args[0], !holds, fuel - 1);

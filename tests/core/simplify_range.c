@@ -117,6 +117,41 @@ static void branches_know_their_condition(Compiler *c) {
                             atom_i64(1)));
 }
 
+// Of i + 2 < n follows i + 1 < n, and not i + 3 < n.
+static void sums_below_bound_their_parts(Compiler *c) {
+  for (int more = 1; more <= 3; more++) {
+    Frame f = frame_new(c);
+    Atom further = op(&f.inner, OP_ADD, f.at, atom_i64(2));
+    Atom inside = op(&f.inner, OP_LT, further, f.n);
+    CHECK(guarded_needs_check(&f, inside, OP_ADD, atom_i64(more)) == (more == 3));
+  }
+}
+
+// if i == 0 then known else xs[i - 1] < 3
+static Atom either_of(Frame *f, bool known) {
+  Builder yes = builder_new(f->c, nowhere), no = builder_new(f->c, nowhere);
+  Atom first = op(&f->inner, OP_EQ, f->at, atom_i64(0)), decided = atom_bool(known);
+  Atom at = op(&no, OP_SUB, f->at, atom_i64(1));
+  Atom x = core_let(&no, "x", exp_index(f->xs, &at, 1, true));
+  Atom small = op(&no, OP_LT, x, atom_i64(3));
+  const Body *rest = core_body(&no, &small, 1);
+  return core_let(&f->inner, "either", exp_if(first, core_body(&yes, &decided, 1), rest));
+}
+
+// Where `c || b` is false, so is c: what is asked again is known.
+static void junctions_know_their_parts(Compiler *c) {
+  for (int known = 0; known < 2; known++) {
+    Frame f = frame_new(c);
+    Builder yes = builder_new(c, nowhere), no = builder_new(c, nowhere);
+    Atom either = either_of(&f, known);
+    Atom left = op(&f.inner, OP_SUB, f.at, atom_i64(1));
+    Atom x = core_let(&no, "x", exp_index(f.xs, &left, 1, true));
+    Atom y = core_let(&f.inner, "y",
+                      exp_if(either, core_body(&yes, &f.n, 1), core_body(&no, &x, 1)));
+    CHECK(needs_check(&f, y) == !known);
+  }
+}
+
 // What holds in a branch does not hold after it.
 static void conditions_end_with_their_branch(Compiler *c) {
   Frame f = frame_new(c);
@@ -186,6 +221,8 @@ int main(void) {
   reversal_needs_none(c);
   remainder_by_the_size_needs_none(c);
   branches_know_their_condition(c);
+  sums_below_bound_their_parts(c);
+  junctions_know_their_parts(c);
   conditions_end_with_their_branch(c);
   constant_ranges_multiply(c);
   parts_of_any_number(c);

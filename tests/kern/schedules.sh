@@ -545,6 +545,8 @@ entry long [n] (t: [n]i32) : i32 =
   i32.sum (map (\x -> if x > 3 then x * x * x + 2 * x * x - 5 * x + x * (x ^ 7) else x) t)
 entry longer [n] (t: [n]i32) : i32 =
   i32.sum (map (\x -> if x > 3 then x * x * (x + 1) * (x + 2) * (x ^ 1) * (x ^ 2) * (x ^ 3) * (x + 4) * (x + 5) * (x + 6) else x) t)
+entry three [n] (t: [n]u8) : i64 =
+  i64.sum (tabulate n (\i -> i64.bool (i + 2 < n && t[i] == 't' && t[i + 1] == 'h' && t[i + 2] == 'e')))
 entry data [n] (t: [n]i64) : i64 =
   i64.sum (tabulate n (\i -> if t[i] > 0 && i >= t[i] then t[i - t[i]] else 0))
 END
@@ -556,6 +558,8 @@ for entry in main last; do
 done
 sed -n '/^long.segred_chunks:/,/^long.segred_combine/p' out > one
 expect 'so are those of some length' 0 'control that differs' one
+sed -n '/^three.segred_chunks:/,/^three.segred_combine/p' out > one
+expect 'conditions of a chain hold behind them: nothing is checked, data decides no branch' 1 '= if | check ' one
 for entry in longer data; do
   sed -n "/^$entry.segred_chunks:/,/^$entry.segred_combine/p" out > one
   some "long ones, and what data leads to, are none: $entry" 'control that differs' one

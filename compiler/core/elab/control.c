@@ -5,6 +5,8 @@
 // the arrays, whose types then mention it.
 #include "core/elab/elaborate.h"
 
+enum { MOST_NESTED = 16 };  // conditions of one chain within one another
+
 // ---- joining two branches
 
 // A size that is of[0] in the first branch and of[1] in the second.
@@ -193,28 +195,70 @@ static bool is_cheap(const Builder *b) {
   return true;
 }
 
-const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  bool is_and = exp->kind == AST_AND;
-  Atom left = elab_scalar(e, s, exp->u.logical.left);
-  Part part = { s, exp->u.logical.right, NULL };
-  const Val *decided = val_atom(atom_bool(!is_and));
-  Inner inner;
-  elab_enter(e, &inner);
-  Atom right = val_scalar(e, eval_part(e, &part, NULL));
-  elab_leave(e, &inner);
-  if (left.kind == ATOM_CONST || is_cheap(&inner.b)) {
-    if (left.kind == ATOM_CONST && (left.u.constant.u.i != 0) != is_and) return decided;
-    const Body *body = core_body(&inner.b, &right, 1);
-    core_add_body(e->b, body);
-    PrimOp op = is_and ? OP_LAND : OP_LOR;
-    return val_atom(elab_junction(e, name, op, (Atom[]){ left, right }));
+// a && b && c: what is left of it, last first.
+typedef struct Chain {
+  Vec(const AstExp *) operands;
+  bool is_and;
+  int depth;  // of the operands within others
+  const char *name;
+} Chain;
+
+static void add_operands(Chain *chain, const AstExp *exp) {
+  AstExpKind kind = exp->kind;
+  for (; exp->kind == kind; exp = exp->u.logical.left)
+    vec_push(&chain->operands, exp->u.logical.right);
+  vec_push(&chain->operands, exp);
+}
+
+static Atom elab_chain(Elab *e, Scope *s, Chain *chain, Atom left);
+
+// if left then right && the rest else false
+static Atom nested_chain(Elab *e, Scope *s, Chain *chain, Atom left, Inner *inner,
+                         Atom right) {
+  const char *name = chain->name;
+  chain->name = NULL;
+  if (chain->depth < MOST_NESTED) {
+    chain->depth++;
+    right = elab_chain(e, s, chain, right);
+    chain->depth--;
   }
-  const Body *rest = core_body(&inner.b, &right, 1);
+  elab_leave(e, inner);
+  chain->name = name;
+  const Body *rest = core_body(&inner->b, &right, 1);
   Builder none = builder_new(e->c, e->b->loc);
-  Atom constant = decided->u.atom;
-  const Body *known = core_body(&none, &constant, 1);
-  const Exp *joined = is_and ? exp_if(left, rest, known) : exp_if(left, known, rest);
-  return val_atom(elab_emit(e, name, is_and ? "both" : "either", joined));
+  Atom decided = atom_bool(!chain->is_and);
+  const Body *known = core_body(&none, &decided, 1);
+  const Exp *joined =
+      chain->is_and ? exp_if(left, rest, known) : exp_if(left, known, rest);
+  return elab_emit(e, name, chain->is_and ? "both" : "either", joined);
+}
+
+// What is costly or may fail is within what is before it, and what comes after it as well: that it
+// holds is known there.
+static Atom elab_chain(Elab *e, Scope *s, Chain *chain, Atom left) {
+  PrimOp op = chain->is_and ? OP_LAND : OP_LOR;
+  while (chain->operands.count) {
+    Part part = { s, chain->operands.at[--chain->operands.count], NULL };
+    Inner inner;
+    elab_enter(e, &inner);
+    Atom right = val_scalar(e, eval_part(e, &part, NULL));
+    if (left.kind != ATOM_CONST && !is_cheap(&inner.b)) {
+      left = nested_chain(e, s, chain, left, &inner, right);
+      continue;
+    }
+    elab_leave(e, &inner);
+    if (left.kind == ATOM_CONST && (left.u.constant.u.i != 0) != chain->is_and) continue;
+    core_add_body(e->b, core_body(&inner.b, &right, 1));
+    left = elab_junction(e, chain->name, op, (Atom[]){ left, right });
+  }
+  return left;
+}
+
+const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
+  Chain chain = { .is_and = exp->kind == AST_AND, .name = name };
+  add_operands(&chain, exp);
+  const AstExp *first = chain.operands.at[--chain.operands.count];
+  return val_atom(elab_chain(e, s, &chain, elab_scalar(e, s, first)));
 }
 
 // ---- match

@@ -28,6 +28,7 @@ typedef struct Choosing {
   Map *data;  // Var -> itself: what does not follow from indices and scalars of the host
   const KernStm *around[MOST_AROUND];
   int depth, most;
+  const Facts *facts;  // outcomes of the conditions around
 } Choosing;
 
 static bool is_index_of_axis(const Choosing *s, const Term *at, const Term *dim) {
@@ -218,7 +219,8 @@ static bool block_runs(const Choosing *s, const KernBlock *block, const Facts *f
 }
 
 static bool runs_anywhere(void *state, const KernStm *stm) {
-  return runs_where(state, stm, NULL);
+  const Choosing *s = state;
+  return runs_where(s, stm, s->facts);
 }
 
 // ---- kernels
@@ -262,8 +264,24 @@ static bool may_be_straight(const Axis *axis) {
   return !loops;
 }
 
+static const KernBlock *choose_in(KernMapper *m, const KernBlock *block);
+
+static KernStm choose_in_if(KernMapper *m, const KernStm *stm) {
+  Choosing *s = m->state;
+  const Facts *around = s->facts;
+  const Term *condition = stm->u.cond.condition;
+  KernStm mapped = *stm;
+  s->facts = outcome(s, around, condition, true);
+  mapped.u.cond.then_block = choose_in(m, stm->u.cond.then_block);
+  s->facts = outcome(s, around, condition, false);
+  mapped.u.cond.else_block = choose_in(m, stm->u.cond.else_block);
+  s->facts = around;
+  return mapped;
+}
+
 static KernStm choose_in_stm(KernMapper *m, const KernStm *stm) {
   Choosing *s = m->state;
+  if (stm->kind == KERN_IF) return choose_in_if(m, stm);
   if (stm->kind != KERN_AXIS || s->depth == MOST_AROUND) return kern_map_stm(m, stm);
   const Axis *axis = stm->u.axis;
   int most = s->most;
