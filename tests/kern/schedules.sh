@@ -544,7 +544,8 @@ entry last [n] (t: [n]u8) : i64 =
 entry long [n] (t: [n]i32) : i32 =
   i32.sum (map (\x -> if x > 3 then x * x * x + 2 * x * x - 5 * x + x * (x ^ 7) else x) t)
 entry longer [n] (t: [n]i32) : i32 =
-  i32.sum (map (\x -> if x > 3 then x * x * (x + 1) * (x + 2) * (x ^ 1) * (x ^ 2) * (x ^ 3) * (x + 4) * (x + 5) * (x + 6) else x) t)
+  i32.sum (map (\x -> if x > 3 then x * x * (x + 1) * (x + 2) * (x ^ 1) * (x ^ 2) * (x ^ 3) * (x + 4) * (x + 5) * (x + 6)
+    * (x ^ 8) * (x ^ 9) * (x ^ 10) * (x ^ 11) * (x ^ 12) * (x ^ 13) * (x ^ 14) * (x ^ 15) * (x ^ 16) else x) t)
 entry three [n] (t: [n]u8) : i64 =
   i64.sum (tabulate n (\i -> i64.bool (i + 2 < n && t[i] == 't' && t[i + 1] == 'h' && t[i + 2] == 'e')))
 entry data [n] (t: [n]i64) : i64 =

@@ -9,6 +9,8 @@
 // (steps/interior.c).  So do branches on indices whose own loads their own condition keeps inside.
 // Why: choices run in lanes and registers, jumps do not, and are predicted wrongly now and then.
 // Longer branches become choices if all of an axis is without jumps then, but for those on indices.
+// In maps these are branches with such branches on indices in them: the others vectors may go past
+// where few points want them.
 #include "kern/facts.h"
 #include "kern/kern_ask.h"
 #include "kern/kern_vary.h"
@@ -18,6 +20,7 @@
 enum {
   FEW_OPERATIONS = 4,    // less than a jump that is predicted wrongly now and then
   MANY_OPERATIONS = 16,  // less than what vectors save
+  MANY_SUMMED = 32,      // the same where branches in vectors are none at all
   MOST_AROUND = 16,
 };
 
@@ -27,7 +30,8 @@ typedef struct Choosing {
   Map *inside, *naturals, *lets;
   Map *data;  // Var -> itself: what does not follow from indices and scalars of the host
   const KernStm *around[MOST_AROUND];
-  int depth, most;
+  int depth;
+  AxisRole straight;  // of the axis at hand, if it is to be without jumps; else AXIS_LOOP
   const Facts *facts;  // outcomes of the conditions around
 } Choosing;
 
@@ -284,20 +288,33 @@ static KernStm choose_in_stm(KernMapper *m, const KernStm *stm) {
   if (stm->kind == KERN_IF) return choose_in_if(m, stm);
   if (stm->kind != KERN_AXIS || s->depth == MOST_AROUND) return kern_map_stm(m, stm);
   const Axis *axis = stm->u.axis;
-  int most = s->most;
+  AxisRole around = s->straight;
   map_put(s->widths, axis->index, axis->width);
   note_data(s, axis->params, axis->param_count);
   note_data(s, axis->sums, axis->sums ? kern_sum_count(axis) : 0);
   s->around[s->depth++] = stm;
-  s->most = may_be_straight(axis) ? MANY_OPERATIONS : FEW_OPERATIONS;
+  s->straight = may_be_straight(axis) ? axis->role : AXIS_LOOP;
   KernStm mapped = kern_map_stm(m, stm);
-  if (s->most == MANY_OPERATIONS && !is_straight(s, mapped.u.axis->body)) {
-    s->most = FEW_OPERATIONS;
+  if (s->straight != AXIS_LOOP && !is_straight(s, mapped.u.axis->body)) {
+    s->straight = AXIS_LOOP;
     mapped = kern_map_stm(m, stm);
   }
   s->depth--;
-  s->most = most;
+  s->straight = around;
   return mapped;
+}
+
+static bool has_branch(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_IF) return true;
+  return false;
+}
+
+static int most_of(const Choosing *s, const KernStm *stm) {
+  if (s->straight == AXIS_REDUCE) return MANY_SUMMED;
+  bool many = s->straight == AXIS_MAP &&
+              (has_branch(stm->u.cond.then_block) || has_branch(stm->u.cond.else_block));
+  return many ? MANY_OPERATIONS : FEW_OPERATIONS;
 }
 
 static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
@@ -308,8 +325,8 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
     b.loc = stm->loc;
     if (stm->kind == KERN_LET) note_copy(s, stm);
     KernStm mapped = choose_in_stm(m, stm);
-    bool chosen =
-        stm->kind == KERN_IF && kern_add_choice(&b, &mapped, s->most, runs_anywhere, s);
+    bool chosen = stm->kind == KERN_IF &&
+                  kern_add_choice(&b, &mapped, most_of(s, &mapped), runs_anywhere, s);
     if (!chosen) kern_add(&b, mapped);
     see_data(s, stm);
   }
@@ -330,7 +347,7 @@ const Kern *kern_choose(Compiler *c, const Kern *kern) {
                  .naturals = sum_naturals(kern),
                  .lets = sum_lets(kern),
                  .data = map_new(NULL),
-                 .most = FEW_OPERATIONS };
+                 .straight = AXIS_LOOP };
   KernVisitor names = { .binder = see_any_name, .state = s.inside },
               loops = { .stm = see_while, .state = &s };
   kern_visit_block(&names, kern->body);
