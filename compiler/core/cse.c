@@ -63,10 +63,18 @@ static void share_sum(Sharing *s, const Var *var, const LinearSum *sum) {
   share_text(s, var, name_of(s->texts, linear_text(sum)));
 }
 
+// x - x and x * 0, which simplification lets be where x may fail.
+static bool is_plain_zero(const Exp *e) {
+  if (e->kind != EXP_OP) return false;
+  Atom a = e->u.op.args[0], b = e->u.op.args[1];
+  return (e->u.op.op == OP_SUB && atom_equal(a, b)) ||
+         (e->u.op.op == OP_MUL && (atom_is_i64(a, 0) || atom_is_i64(b, 0)));
+}
+
 static void share(Sharing *s, const Stm *stm, const Exp *exp) {
   if (!exp_is_shareable(exp) || stm->binder_count != 1) return;
   LinearSum sum;
-  if (linear_of_exp(s->sums, exp, &sum))
+  if (!is_plain_zero(exp) && linear_of_exp(s->sums, exp, &sum))
     share_sum(s, stm->binders[0], &sum);
   else
     share_text(s, stm->binders[0], text_of(s, exp));

@@ -39,6 +39,9 @@ typedef struct Simplify {
 // The expression that defines a variable; NULL for constants, parameters and the like.
 const Exp *simplify_def(const Simplify *s, Atom a);
 
+// May the scalar, or one that it is computed from, fail?  Elements of arrays count as made already.
+bool simplify_may_fail(const Simplify *s, Atom a);
+
 // Is the atom bound outside of bodies at this depth?
 bool simplify_is_outside(const Simplify *s, Atom a, int depth);
 

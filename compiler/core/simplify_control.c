@@ -33,14 +33,27 @@ static const Exp *cond(Simplify *s, const Exp *e) {
   return bool_if(s, e);
 }
 
+static bool same_result(const Simplify *s, const Exp *e, int k) {
+  Atom result = e->u.cond.then_body->results[k];
+  return atom_equal(result, e->u.cond.else_body->results[k]) &&
+         simplify_is_outside(s, result, s->depth + 1);
+}
+
+// if c then {x} else {x}, where c may fail
+static bool stays_for_failure(const Simplify *s, const Stm *stm) {
+  for (int k = 0; k < stm->binder_count; k++)
+    if (!same_result(s, stm->exp, k)) return false;
+  return simplify_may_fail(s, stm->exp->u.cond.condition);
+}
+
 // if c then {x, y} else {x, z} => x, and if c then {y} else {z}
 void simplify_if_results(Simplify *s, Stm *stm) {
+  if (stays_for_failure(s, stm)) return;
   const Exp *e = stm->exp;
   const Body *then_body = e->u.cond.then_body, *else_body = e->u.cond.else_body;
   bool *keep = new_array(bool, stm->binder_count);
   for (int k = 0; k < stm->binder_count; k++) {
-    keep[k] = !atom_equal(then_body->results[k], else_body->results[k]) ||
-              !simplify_is_outside(s, then_body->results[k], s->depth + 1);
+    keep[k] = !same_result(s, e, k);
     if (!keep[k]) simplify_result_is(s, stm, k, then_body->results[k]);
   }
   int count;

@@ -1,7 +1,9 @@
 // Scalars: folding, algebra, conversions.  What ranges decide is in simplify_range.c.
 //
 // Integers wrap, so their algebra is that of a ring; for floats only what IEEE 754 gives exactly.
-// An operation that traps is never folded: it stays, to trap when the program runs.
+// An operation that traps is never folded: it stays, to trap when the program runs.  Nor is a
+// value known where one that it is made from may fail: q == q stays if q is x / y, as what is
+// computed from nothing that may fail would lose the failure of what it depends on.
 #include "core/simplify.h"
 #include <math.h>
 
@@ -435,16 +437,30 @@ static const Exp *bits(const Simplify *s, const Exp *e) {
   return inner && inner->kind == EXP_BITS ? exp_bits(to, inner->u.convert.atom) : NULL;
 }
 
+// Is it a constant, made from what may fail?
+static bool loses_failure(const Simplify *s, const Exp *e, const Exp *better) {
+  bool constant =
+      better && better->kind == EXP_ATOM && better->u.atom.atom.kind == ATOM_CONST;
+  return constant &&
+         (simplify_may_fail(s, e->u.op.args[0]) || simplify_may_fail(s, e->u.op.args[1]));
+}
+
+// x op y, known without the values of x and y
+static const Exp *known_result(const Simplify *s, const Exp *e) {
+  const Exp *better = with_unit(e);
+  if (!better) better = with_itself(e);
+  if (!better) better = simplify_comparison(s, e);
+  return loses_failure(s, e, better) ? NULL : better;
+}
+
 static const Exp *op(Simplify *s, const Exp *e) {
   const Exp *better = fold(e);
   if (better || op_arity(e->u.op.op) > 2) return better;
   if (op_arity(e->u.op.op) == 1) return unary_rules(s, e);
   better = constant_to_the_right(e);
-  if (!better) better = with_unit(e);
-  if (!better) better = with_itself(e);
+  if (!better) better = known_result(s, e);
   if (!better) better = integer_rules(s, e);
   if (!better) better = power_rules(s, e);
-  if (!better) better = simplify_comparison(s, e);
   return better;
 }
 
