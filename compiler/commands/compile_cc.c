@@ -191,13 +191,23 @@ static const char *compile_privately(Compiler *c, const CcJob *job) {
   return fd < 0 ? NULL : text_format("/proc/self/fd/%d", fd);
 }
 
+// What is there is not trusted, and its mode must not be kept.  A folder goes if it is empty; of a full
+// one nobody knows whose it is.  False after an error.
+static bool clear_place(Compiler *c, const char *path) {
+  if (unlink(path) == 0 || errno == ENOENT || (errno == EISDIR && rmdir(path) == 0))
+    return true;
+  error(c, (Loc){ 0 }, "cannot replace %s in the cache: %s", path, strerror(errno));
+  if (errno == ENOTEMPTY || errno == EEXIST)
+    hint(c, "flc makes no folders there: remove this one");
+  return false;
+}
+
 // Makes what has this key.
 static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *job,
                                 const char *key) {
   const char *path = cache_path(cache, key);
   SignalHold hold = signals_hold();
-  unlink(path);  // what is there is not trusted, and its mode must not be kept
-  bool made = compile_to(c, job, path, 0700);
+  bool made = clear_place(c, path) && compile_to(c, job, path, 0700);
   if (made) cache_trim(cache);
   signals_release(&hold);
   return made ? path : NULL;

@@ -85,6 +85,19 @@ for file in home/.cache/flc/*; do echo garbage > "$file"; done
 run 'files of something else' 1 '^-x$' p.fl -x
 run 'and they are there again' 0 '^-x$' p.fl -x
 
+for file in home/.cache/flc/*; do rm "$file" && mkdir "$file"; done
+run 'empty folders in their place' 1 '^-x$' p.fl -x
+run 'which are gone' 0 '^-x$' p.fl -x
+for file in home/.cache/flc/*; do rm -r "$file" && mkdir "$file" && echo mine > "$file/mine"; done
+got=$("$flc" run p.fl -x 2>&1) && fail 'a full folder in the place of an executable'
+case $got in
+  'error: cannot replace '*'hint: flc makes no folders there: remove this one'*) ;;
+  *) fail "a full folder in the place of an executable: $got" ;;
+esac
+[ "$(cat home/.cache/flc/*/mine | sort -u)" = mine ] || fail 'what somebody has put into the cache has gone'
+rm -r home/.cache/flc/*
+run 'without them' 1 '^-x$' p.fl -x
+
 chmod 755 home/.cache/flc
 run 'a folder that others could read' 0 '^-x$' p.fl -x
 [ "$(stat -c %a home/.cache/flc)" = 700 ] || fail 'others can still read it'

@@ -185,6 +185,15 @@ def test_changes_by_hand(project):
 def test_upgrade(project, commits):
     project.passes("versions", "github.com/south/counter", says="0.1.0\n0.1.5\n1.0.0\n1.1.0-rc.2\n1.1.0-rc.10\n")
     expect(project.pkg("versions", "github.com/south/counter@2")[1] == "2.0.0\n", "versions of @2")
+    later = "github.com/south/counter has 2.0.0, too: `flc pkg add github.com/south/counter@2` takes it\n"
+    for words in [["versions", "github.com/south/counter"], ["add", "github.com/south/counter"], ["upgrade"]]:
+        text = project.read("futhark.pkg")
+        project.passes(*words, says=later)
+        write(project.folder / "futhark.pkg", text)
+    for words in [["add", "github.com/south/counter", "0.1.0"], ["-q", "add", "github.com/south/counter"]]:
+        text = project.read("futhark.pkg")
+        expect(later not in project.passes(*words), f"{words} need not hear of another version")
+        write(project.folder / "futhark.pkg", text)
     text = project.read("futhark.pkg").replace("require {", "-- mine\nrequire {  -- too")
     write(project.folder / "futhark.pkg", text)
     project.passes("upgrade", says="github.com/south/counter 0.1.0 -> 1.0.0\n")

@@ -3,6 +3,7 @@
 #include "base/vec.h"
 #include "commands/pkg/pkg.h"
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 // ---- paths
@@ -35,6 +36,11 @@ const char *pkg_path_repository(const char *path) {
 
 const char *pkg_path_major(PkgVersion version) {
   return version.major > 1 ? text_format("@%lld", (long long)version.major) : "";
+}
+
+int64_t pkg_path_number(const char *path) {
+  const char *at = strchr(path, '@');
+  return at ? strtoll(at + 1, NULL, 10) : 1;
 }
 
 bool pkg_path_allows(const char *path, PkgVersion version) {

@@ -75,6 +75,14 @@ static bool check_path(const Pkg *p, const char *path) {
   return false;
 }
 
+// Greater major versions have paths of their own: `add` and `upgrade` do not go there by themselves.
+static void say_later(const Pkg *p, FILE *stream, const char *path) {
+  const PkgVersion *later = pkg_later(&p->sources, path);
+  if (later && !p->quiet)
+    fprintf(stream, "%s has %s, too: `flc pkg add %s%s` takes it\n", path,
+            pkg_version_text(*later), pkg_path_repository(path), pkg_path_major(*later));
+}
+
 // ---- init, add, remove, upgrade, versions
 
 static bool act_init(Pkg *p) {
@@ -122,6 +130,7 @@ static bool act_add(Pkg *p) {
   if (!write_file(p, manifest_name, pkg_manifest_with(&own, &require))) return false;
   say(p, "%s %s; `flc pkg sync` fetches it\n", require.path,
       pkg_version_text(require.version));
+  if (p->word_count == 1) say_later(p, stdout, require.path);
   return true;
 }
 
@@ -151,8 +160,10 @@ static bool act_upgrade(Pkg *p) {
   PkgManifest before, own;
   if (!read_own(p, false, &before)) return false;
   own = before;
-  vec_each (const PkgRequire *, r, &before.requires)
+  vec_each (const PkgRequire *, r, &before.requires) {
     if (!upgrade(p, r, &own)) return false;
+    say_later(p, stdout, r->path);
+  }
   return strcmp(own.file->text, before.file->text) == 0 ||
          write_file(p, manifest_name, own.file->text);
 }
@@ -163,6 +174,7 @@ static bool act_versions(Pkg *p) {
     return false;
   vec_each (const PkgRelease *, r, &releases)
     printf("%s\n", pkg_version_text(r->version));
+  say_later(p, stderr, p->words[0]);
   return true;
 }
 

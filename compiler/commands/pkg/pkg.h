@@ -47,6 +47,8 @@ typedef struct PkgManifest {
 const char *pkg_path_problem(const char *path);
 // `path` without the major version, `@2`, at its end.
 const char *pkg_path_repository(const char *path);
+// That number; 1: there is none.
+int64_t pkg_path_number(const char *path);
 // May packages of this path have the version?  Behind `@2` stand those of 2.y.z, else 0 and 1.
 bool pkg_path_allows(const char *path, PkgVersion version);
 // What stands behind paths of packages that may have the version: `@2`, or nothing.
@@ -91,6 +93,9 @@ typedef struct PkgSources {
 
 // The releases of a package, oldest first; false after an error.
 bool pkg_releases(PkgSources *s, const char *path, PkgReleases *out);
+// The newest release of those whose major version is too great for the path; NULL: there is none,
+// or nobody has asked for the releases of this path.
+const PkgVersion *pkg_later(const PkgSources *s, const char *path);
 // The newest of some; what came before releases only if there is nothing else.  NULL if there are
 // none.
 const PkgRelease *pkg_newest_of(const PkgReleases *releases);

@@ -54,16 +54,31 @@ static int release_order(const void *a, const void *b) {
                              ((const PkgRelease *)b)->version);
 }
 
-// A release if `name` is v1.2.3 and the path has such versions.
-static void add_release(PkgReleases *out, const char *path, const char *name,
-                        const char *commit) {
-  PkgRelease release = { .commit = commit };
-  if (*name == 'v' && pkg_version_read(name + 1, &release.version) &&
-      pkg_path_allows(path, release.version))
-    vec_push(out, release);
+// What a repository has of a path, and what it has of greater major versions, which belong to
+// another path.
+typedef struct Known {
+  PkgReleases releases;
+  PkgVersion later;  // the newest of those; 0.0.0: none
+} Known;
+
+static void add_later(Known *out, const char *path, PkgVersion version) {
+  if (!version.pre && version.major > pkg_path_number(path) &&
+      pkg_version_compare(version, out->later) > 0)
+    out->later = version;
 }
 
-static void list_folder(const char *folder, const char *path, PkgReleases *out) {
+// A release if `name` is v1.2.3 and the path has such versions.
+static void add_release(Known *out, const char *path, const char *name,
+                        const char *commit) {
+  PkgRelease release = { .commit = commit };
+  if (*name != 'v' || !pkg_version_read(name + 1, &release.version)) return;
+  if (pkg_path_allows(path, release.version))
+    vec_push(&out->releases, release);
+  else
+    add_later(out, path, release.version);
+}
+
+static void list_folder(const char *folder, const char *path, Known *out) {
   DIR *dir = opendir(folder);
   for (const struct dirent *entry; dir && (entry = readdir(dir));)
     add_release(out, path, text_format("%s", entry->d_name), NULL);
@@ -72,27 +87,28 @@ static void list_folder(const char *folder, const char *path, PkgReleases *out) 
 
 // Lines `COMMIT\trefs/tags/v1.2.3`.  Of a tag that is an object of its own, a second line with
 // `^{}` at its end names the commit.
-static void list_tags(const char *refs, const char *path, PkgReleases *out) {
+static void list_tags(const char *refs, const char *path, Known *out) {
+  PkgReleases *releases = &out->releases;
   for (const char *line = refs; *line; line += strcspn(line, "\n") + 1) {
     const char *tab = strchr(line, '\t'), *end = line + strcspn(line, "\n");
     if (!tab || tab > end || strncmp(tab + 1, "refs/tags/", 10) != 0) continue;
     const char *tag = text_format("%.*s", (int)(end - tab - 11), tab + 11);
     const char *commit = text_format("%.*s", (int)(tab - line), line),
                *peeled = strstr(tag, "^{}");
-    int before = out->count;
+    int before = releases->count;
     add_release(out, path, peeled ? text_format("%.*s", (int)(peeled - tag), tag) : tag,
                 commit);
-    bool twice = peeled && before > 0 && out->count > before;
-    if (twice) out->at[before - 1] = out->at[--out->count];
+    bool twice = peeled && before > 0 && releases->count > before;
+    if (twice) releases->at[before - 1] = releases->at[--releases->count];
     if (!line[strcspn(line, "\n")]) return;
   }
 }
 
 bool pkg_releases(PkgSources *s, const char *path, PkgReleases *out) {
   const char *key = name_of(s->c->names, path);
-  PkgReleases *known = map_get(s->known, key);
+  Known *known = map_get(s->known, key);
   if (!known) {
-    known = new (PkgReleases);
+    known = new (Known);
     PkgPlace place = find_place(s, path);
     const char *refs =
         place.is_git ? pkg_git_refs(s, address(&place, path), "refs/tags/v*") : NULL;
@@ -101,12 +117,18 @@ bool pkg_releases(PkgSources *s, const char *path, PkgReleases *out) {
       list_tags(refs, path, known);
     else
       list_folder(place.folder, path, known);
-    if (known->count)
-      qsort(known->at, (size_t)known->count, sizeof *known->at, release_order);
+    PkgReleases *releases = &known->releases;
+    if (releases->count)
+      qsort(releases->at, (size_t)releases->count, sizeof *releases->at, release_order);
     map_put(s->known, key, known);
   }
-  *out = *known;
+  *out = known->releases;
   return true;
+}
+
+const PkgVersion *pkg_later(const PkgSources *s, const char *path) {
+  const Known *known = map_get(s->known, name_of(s->c->names, path));
+  return known && known->later.major ? &known->later : NULL;
 }
 
 // The newest commit as a version.
