@@ -191,8 +191,8 @@ static const char *compile_privately(Compiler *c, const CcJob *job) {
   return fd < 0 ? NULL : text_format("/proc/self/fd/%d", fd);
 }
 
-// What is there is not trusted, and its mode must not be kept.  A folder goes if it is empty; of a full
-// one nobody knows whose it is.  False after an error.
+// What is there is not trusted, and its mode must not be kept.  A folder goes if it is empty; of a
+// full one nobody knows whose it is.  False after an error.
 static bool clear_place(Compiler *c, const char *path) {
   if (unlink(path) == 0 || errno == ENOENT || (errno == EISDIR && rmdir(path) == 0))
     return true;

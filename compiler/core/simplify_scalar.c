@@ -446,7 +446,7 @@ static bool loses_failure(const Simplify *s, const Exp *e, const Exp *better) {
 }
 
 // x op y, known without the values of x and y
-static const Exp *known_result(const Simplify *s, const Exp *e) {
+static const Exp *value_anyway(const Simplify *s, const Exp *e) {
   const Exp *better = with_unit(e);
   if (!better) better = with_itself(e);
   if (!better) better = simplify_comparison(s, e);
@@ -458,7 +458,7 @@ static const Exp *op(Simplify *s, const Exp *e) {
   if (better || op_arity(e->u.op.op) > 2) return better;
   if (op_arity(e->u.op.op) == 1) return unary_rules(s, e);
   better = constant_to_the_right(e);
-  if (!better) better = known_result(s, e);
+  if (!better) better = value_anyway(s, e);
   if (!better) better = integer_rules(s, e);
   if (!better) better = power_rules(s, e);
   return better;

@@ -113,3 +113,27 @@ bool kern_host_knows(const Kern *kern, const Term *width) {
   kern_visit_block(&v, kern->body);
   return !term_mentions_any(width, inside);
 }
+
+static void note_data(Map *data, const Var *const *vars, int count) {
+  for (int i = 0; vars && i < count; i++)
+    map_put(data, vars[i], vars[i]);
+}
+
+static void see_data(KernVisitor *v, const KernStm *stm) {
+  Map *data = v->state;
+  if (stm->kind != KERN_LET || term_mentions_any(stm->u.term, data))
+    note_data(data, stm->binders, stm->binder_count);
+  if (stm->kind == KERN_WHILE)
+    note_data(data, stm->u.loop.params, stm->u.loop.param_count);
+  if (stm->kind != KERN_AXIS) return;
+  const Axis *axis = stm->u.axis;
+  note_data(data, axis->params, axis->param_count);
+  note_data(data, axis->sums, axis->sums ? kern_sum_count(axis) : 0);
+}
+
+Map *kern_data(const Kern *kern) {
+  Map *data = map_new(NULL);
+  KernVisitor v = { .stm = see_data, .state = data };
+  kern_visit_block(&v, kern->body);
+  return data;
+}

@@ -8,6 +8,9 @@ bool kern_block_has_axis(const KernBlock *block, Name name);
 // Does the host know the width before the launch?
 bool kern_host_knows(const Kern *kern, const Term *width);
 
+// Var -> itself: what does not follow from indices and scalars of the host alone.
+Map *kern_data(const Kern *kern);
+
 // Does the code store where it loads, but in arrays of its own?  Then no point may run twice.
 bool kern_updates_in_place(const KernBlock *block);
 // May the points of a map run twice, within a round of the loops around it?

@@ -75,7 +75,8 @@ static bool check_path(const Pkg *p, const char *path) {
   return false;
 }
 
-// Greater major versions have paths of their own: `add` and `upgrade` do not go there by themselves.
+// Greater major versions have paths of their own: `add` and `upgrade` do not go there by
+// themselves.
 static void say_later(const Pkg *p, FILE *stream, const char *path) {
   const PkgVersion *later = pkg_later(&p->sources, path);
   if (later && !p->quiet)

@@ -56,19 +56,19 @@ static int release_order(const void *a, const void *b) {
 
 // What a repository has of a path, and what it has of greater major versions, which belong to
 // another path.
-typedef struct Known {
+typedef struct Published {
   PkgReleases releases;
   PkgVersion later;  // the newest of those; 0.0.0: none
-} Known;
+} Published;
 
-static void add_later(Known *out, const char *path, PkgVersion version) {
+static void add_later(Published *out, const char *path, PkgVersion version) {
   if (!version.pre && version.major > pkg_path_number(path) &&
       pkg_version_compare(version, out->later) > 0)
     out->later = version;
 }
 
 // A release if `name` is v1.2.3 and the path has such versions.
-static void add_release(Known *out, const char *path, const char *name,
+static void add_release(Published *out, const char *path, const char *name,
                         const char *commit) {
   PkgRelease release = { .commit = commit };
   if (*name != 'v' || !pkg_version_read(name + 1, &release.version)) return;
@@ -78,7 +78,7 @@ static void add_release(Known *out, const char *path, const char *name,
     add_later(out, path, release.version);
 }
 
-static void list_folder(const char *folder, const char *path, Known *out) {
+static void list_folder(const char *folder, const char *path, Published *out) {
   DIR *dir = opendir(folder);
   for (const struct dirent *entry; dir && (entry = readdir(dir));)
     add_release(out, path, text_format("%s", entry->d_name), NULL);
@@ -87,7 +87,7 @@ static void list_folder(const char *folder, const char *path, Known *out) {
 
 // Lines `COMMIT\trefs/tags/v1.2.3`.  Of a tag that is an object of its own, a second line with
 // `^{}` at its end names the commit.
-static void list_tags(const char *refs, const char *path, Known *out) {
+static void list_tags(const char *refs, const char *path, Published *out) {
   PkgReleases *releases = &out->releases;
   for (const char *line = refs; *line; line += strcspn(line, "\n") + 1) {
     const char *tab = strchr(line, '\t'), *end = line + strcspn(line, "\n");
@@ -106,9 +106,9 @@ static void list_tags(const char *refs, const char *path, Known *out) {
 
 bool pkg_releases(PkgSources *s, const char *path, PkgReleases *out) {
   const char *key = name_of(s->c->names, path);
-  Known *known = map_get(s->known, key);
+  Published *known = map_get(s->known, key);
   if (!known) {
-    known = new (Known);
+    known = new (Published);
     PkgPlace place = find_place(s, path);
     const char *refs =
         place.is_git ? pkg_git_refs(s, address(&place, path), "refs/tags/v*") : NULL;
@@ -127,7 +127,7 @@ bool pkg_releases(PkgSources *s, const char *path, PkgReleases *out) {
 }
 
 const PkgVersion *pkg_later(const PkgSources *s, const char *path) {
-  const Known *known = map_get(s->known, name_of(s->c->names, path));
+  const Published *known = map_get(s->known, name_of(s->c->names, path));
   return known && known->later.major ? &known->later : NULL;
 }
 

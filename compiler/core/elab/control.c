@@ -196,24 +196,24 @@ static bool is_cheap(const Builder *b) {
 }
 
 // a && b && c: what is left of it, last first.
-typedef struct Chain {
+typedef struct Junction {
   Vec(const AstExp *) operands;
   bool is_and;
   int depth;  // of the operands within others
   const char *name;
-} Chain;
+} Junction;
 
-static void add_operands(Chain *chain, const AstExp *exp) {
+static void add_operands(Junction *chain, const AstExp *exp) {
   AstExpKind kind = exp->kind;
   for (; exp->kind == kind; exp = exp->u.logical.left)
     vec_push(&chain->operands, exp->u.logical.right);
   vec_push(&chain->operands, exp);
 }
 
-static Atom elab_chain(Elab *e, Scope *s, Chain *chain, Atom left);
+static Atom elab_chain(Elab *e, Scope *s, Junction *chain, Atom left);
 
 // if left then right && the rest else false
-static Atom nested_chain(Elab *e, Scope *s, Chain *chain, Atom left, Inner *inner,
+static Atom nested_chain(Elab *e, Scope *s, Junction *chain, Atom left, Inner *inner,
                          Atom right) {
   const char *name = chain->name;
   chain->name = NULL;
@@ -235,7 +235,7 @@ static Atom nested_chain(Elab *e, Scope *s, Chain *chain, Atom left, Inner *inne
 
 // What is costly or may fail is within what is before it, and what comes after it as well: that it
 // holds is known there.
-static Atom elab_chain(Elab *e, Scope *s, Chain *chain, Atom left) {
+static Atom elab_chain(Elab *e, Scope *s, Junction *chain, Atom left) {
   PrimOp op = chain->is_and ? OP_LAND : OP_LOR;
   while (chain->operands.count) {
     Part part = { s, chain->operands.at[--chain->operands.count], NULL };
@@ -255,7 +255,7 @@ static Atom elab_chain(Elab *e, Scope *s, Chain *chain, Atom left) {
 }
 
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
-  Chain chain = { .is_and = exp->kind == AST_AND, .name = name };
+  Junction chain = { .is_and = exp->kind == AST_AND, .name = name };
   add_operands(&chain, exp);
   const AstExp *first = chain.operands.at[--chain.operands.count];
   return val_atom(elab_chain(e, s, &chain, elab_scalar(e, s, first)));

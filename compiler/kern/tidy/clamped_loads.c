@@ -133,18 +133,8 @@ static void add_clamped(Clamping *s, KernBuilder *b, const KernStm *stm) {
 
 // ---- kernels
 
-static void see_data(Clamping *s, const KernStm *stm) {
-  bool data = stm->kind == KERN_LET ? term_mentions_any(stm->u.term, s->data) : true;
-  for (int i = 0; i < stm->binder_count && data; i++)
-    map_put(s->data, stm->binders[i], stm->binders[i]);
-}
-
 static void see_clamped_axis(Clamping *s, const Axis *axis) {
   map_put(s->widths, axis->index, axis->width);
-  for (int i = 0; i < axis->param_count; i++)
-    map_put(s->data, axis->params[i], axis->params[i]);
-  for (int i = 0; axis->sums && i < kern_sum_count(axis); i++)
-    map_put(s->data, axis->sums[i], axis->sums[i]);
 }
 
 // let j = i   for the index i of an axis
@@ -167,23 +157,15 @@ static const KernBlock *clamp_in(KernMapper *m, const KernBlock *block) {
       add_clamped(s, &b, &mapped);
     else
       kern_add(&b, mapped);
-    see_data(s, stm);
   }
   return kern_block(&b, block->results, block->result_count);
-}
-
-static void see_loop(KernVisitor *v, const KernStm *stm) {
-  for (int i = 0; stm->kind == KERN_WHILE && i < stm->u.loop.param_count; i++)
-    map_put(v->state, stm->u.loop.params[i], stm);
 }
 
 const Kern *kern_clamp_loads(Compiler *c, const Kern *kern, const Term **condition) {
   Clamping s = { .mapper = { .c = c, .block = clamp_in },
                  .widths = map_new(NULL),
-                 .data = map_new(NULL) };
-  KernVisitor v = { .stm = see_loop, .state = s.data };
+                 .data = kern_data(kern) };
   s.mapper.state = &s;
-  kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = clamp_in(&s.mapper, kern->body);
   *condition = s.condition;

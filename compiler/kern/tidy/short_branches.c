@@ -222,22 +222,12 @@ static bool block_runs(const Choosing *s, const KernBlock *block, const Facts *f
   return true;
 }
 
-static bool runs_anywhere(void *state, const KernStm *stm) {
+static bool does_no_harm(void *state, const KernStm *stm) {
   const Choosing *s = state;
   return runs_where(s, stm, s->facts);
 }
 
 // ---- kernels
-
-static void note_data(Choosing *s, const Var *const *vars, int count) {
-  for (int i = 0; vars && i < count; i++)
-    map_put(s->data, vars[i], vars[i]);
-}
-
-static void see_data(Choosing *s, const KernStm *stm) {
-  if (stm->kind != KERN_LET || term_mentions_any(stm->u.term, s->data))
-    note_data(s, stm->binders, stm->binder_count);
-}
 
 // let j = i   for the index i of an axis
 static void note_copy(Choosing *s, const KernStm *let) {
@@ -257,13 +247,13 @@ static bool is_straight(const Choosing *s, const KernBlock *block) {
   return true;
 }
 
-static void see_loop(KernVisitor *v, const KernStm *stm) {
+static void see_jumps(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
 }
 
 static bool may_be_straight(const Axis *axis) {
   bool loops = axis->role != AXIS_MAP && axis->role != AXIS_REDUCE;
-  KernVisitor v = { .stm = see_loop, .state = &loops };
+  KernVisitor v = { .stm = see_jumps, .state = &loops };
   if (!loops) kern_visit_block(&v, axis->body);
   return !loops;
 }
@@ -290,8 +280,6 @@ static KernStm choose_in_stm(KernMapper *m, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   AxisRole around = s->straight;
   map_put(s->widths, axis->index, axis->width);
-  note_data(s, axis->params, axis->param_count);
-  note_data(s, axis->sums, axis->sums ? kern_sum_count(axis) : 0);
   s->around[s->depth++] = stm;
   s->straight = may_be_straight(axis) ? axis->role : AXIS_LOOP;
   KernStm mapped = kern_map_stm(m, stm);
@@ -326,19 +314,13 @@ static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
     if (stm->kind == KERN_LET) note_copy(s, stm);
     KernStm mapped = choose_in_stm(m, stm);
     bool chosen = stm->kind == KERN_IF &&
-                  kern_add_choice(&b, &mapped, most_of(s, &mapped), runs_anywhere, s);
+                  kern_add_choice(&b, &mapped, most_of(s, &mapped), does_no_harm, s);
     if (!chosen) kern_add(&b, mapped);
-    see_data(s, stm);
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
 static void see_any_name(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
-
-static void see_while(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_WHILE)
-    note_data(v->state, stm->u.loop.params, stm->u.loop.param_count);
-}
 
 const Kern *kern_choose(Compiler *c, const Kern *kern) {
   Choosing s = { .mapper = { .c = c, .block = choose_in },
@@ -346,12 +328,10 @@ const Kern *kern_choose(Compiler *c, const Kern *kern) {
                  .inside = map_new(NULL),
                  .naturals = sum_naturals(kern),
                  .lets = sum_lets(kern),
-                 .data = map_new(NULL),
+                 .data = kern_data(kern),
                  .straight = AXIS_LOOP };
-  KernVisitor names = { .binder = see_any_name, .state = s.inside },
-              loops = { .stm = see_while, .state = &s };
-  kern_visit_block(&names, kern->body);
-  kern_visit_block(&loops, kern->body);
+  KernVisitor v = { .binder = see_any_name, .state = s.inside };
+  kern_visit_block(&v, kern->body);
   s.mapper.state = &s;
   Kern out = *kern;
   out.body = choose_in(&s.mapper, kern->body);
