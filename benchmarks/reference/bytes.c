@@ -292,3 +292,24 @@ void masked(int64_t n, const uint8_t *keep, const float *xs, float *restrict out
   for (int64_t i = 0; i < n; i++)
     out[i] = keep[i] ? xs[i] : 0;
 }
+
+static inline bool is_letter(uint8_t c) { return c >= 'a' && c <= 'h'; }
+
+void words_found(int64_t n, const uint8_t *text, int64_t *out) {
+  int64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int64_t i = 0; i < n - 2; i++)
+    sum += text[i] == 'f' && text[i + 1] == 'e' && text[i + 2] == 'd' &&
+           (i == 0 || !is_letter(text[i - 1])) && (i + 3 >= n || !is_letter(text[i + 3]));
+  *out = sum;
+}
+
+void corners(int64_t n, int64_t m, const uint8_t *board, int64_t *out) {
+  int64_t sum = 0;
+#pragma omp parallel for reduction(+ : sum)
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < m; j++)
+      sum += board[i * m + j] == 1 && (i == 0 || board[(i - 1) * m + j] != 1) &&
+             (j == 0 || board[i * m + j - 1] != 1);
+  *out = sum;
+}
