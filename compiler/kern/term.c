@@ -90,13 +90,22 @@ const Term *term_ceil_div(const Term *a, const Term *b) {
   return term_quot(term_add(a, term_sub(b, term_i64(1))), b);
 }
 
-const Term *term_min(const Term *a, const Term *b) {
-  return term_same(a, b) ? a : term_op2(OP_MIN, a, b);
+// Is it `t`, or among what `t` is the least (the greatest) of?
+static bool is_extreme_of(const Term *t, PrimOp op, const Term *one) {
+  while (t->kind == TERM_OP && t->u.op.op == op && !term_same(t->u.op.args[1], one))
+    t = t->u.op.args[0];
+  bool last = t->kind == TERM_OP && t->u.op.op == op;
+  return last || term_same(t, one);
 }
 
-const Term *term_max(const Term *a, const Term *b) {
-  return term_same(a, b) ? a : term_op2(OP_MAX, a, b);
+static const Term *extreme(PrimOp op, const Term *a, const Term *b) {
+  if (is_extreme_of(a, op, b)) return a;
+  return is_extreme_of(b, op, a) ? b : term_op2(op, a, b);
 }
+
+const Term *term_min(const Term *a, const Term *b) { return extreme(OP_MIN, a, b); }
+
+const Term *term_max(const Term *a, const Term *b) { return extreme(OP_MAX, a, b); }
 
 const Term *term_less(const Term *a, const Term *b) { return term_op2(OP_LT, a, b); }
 

@@ -576,6 +576,22 @@ END
 "$flc" dump --recipes descent.fl > out
 some 'what fills no vector within points goes in short ones' '^  split d_[0-9]+_rest by 4 peel' out
 
+cat > tried.fl << 'END'
+entry prime [n] (xs: [n]i32) : [n]bool =
+  map (\x -> x >= 2 && (loop (ok, d) = (true, 2) while ok && d * d <= x do (x % d != 0, d + 1)).0) xs
+entry newton [n] (xs: [n]f64) : [n]f64 =
+  map (\x -> (loop (y, k) = (x, 0i32) while k < 50 && f64.abs (y * y - x) > 1e-12 do ((y + x / y) / 2, k + 1)).0) xs
+entry tree [n] [k] (l: [k]i32) (r: [k]i32) (th: [k]f32) (xs: [n]f32) : [n]i32 =
+  map (\x -> loop p = 0 while l[p] >= 0 do if x < th[p] then l[p] else r[p]) xs
+END
+"$flc" dump --recipes tried.fl > out
+sed -n '/^kernel prime/,/^kernel newton/p' out > prime
+sed -n '/^kernel newton/,/^kernel tree/p' out > newton
+sed -n '/^kernel tree/,$p' out > tree
+expect 'points that each try numbers until one fits do not wait for one another' 0 'bind n to lane' prime
+some 'points that compute until all are near do' 'bind n to lane' newton
+expect 'points that load in rounds of their own do not' 0 'bind n to lane' tree
+
 cat > stream.fl << 'END'
 def mixed [n] [m] [k] (f: [k][n][m]f32) : [n][m][k]f32 =
   map (map (\c -> let s = f32.sum c in map (\x -> 0.5 * x + 0.1 * s) c)) (map transpose (transpose f))

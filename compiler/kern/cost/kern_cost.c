@@ -207,6 +207,7 @@ static void cost_while(Cost *s, const KernStm *stm) {
   bool tries = differs && kern_tries(s->vary, stm);
   Cost inner = *s;
   inner.times *= s->guess->trips * (tries ? LAST_TO_FIND : differs ? LAST_TO_END : 1);
+  inner.bounded |= differs;
   cost_add(&inner, ROUND + (differs ? MASKING : 0));
   if (!s->lanes &&
       kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))

@@ -104,19 +104,24 @@ static void see_trial(KernVisitor *v, const KernStm *stm) {
     t->asks = true;
 }
 
+// Does it say whether the loop goes on, or what was found?
+static bool is_outcome(const KernStm *loop, int param) {
+  return loop->u.loop.params[param]->type.elem == PRIM_BOOL;
+}
+
 bool kern_tries(const Vary *vary, const KernStm *stm) {
   Trying t = { .vary = vary, .same = map_new(NULL) };
   const KernBlock *body = stm->u.loop.body;
-  int count = stm->u.loop.param_count, which = stm->u.loop.which;
+  int count = stm->u.loop.param_count;
   for (int i = 0; i < count; i++) {
-    if (i == which) continue;
+    if (is_outcome(stm, i)) continue;
     if (!is_same_at_points(&t, stm->u.loop.inits[i])) return false;
     map_put(t.same, stm->u.loop.params[i], stm->u.loop.params[i]);
   }
   KernVisitor v = { .stm = see_trial, .state = &t };
   kern_visit_block(&v, body);
   for (int i = 0; i < count; i++)
-    if (i != which && !is_same_at_points(&t, body->results[i])) return false;
+    if (!is_outcome(stm, i) && !is_same_at_points(&t, body->results[i])) return false;
   return t.asks;
 }
 
