@@ -480,8 +480,13 @@ RT_FN int rt_command_report(struct rt_server *s) {
   return RT_OK;
 }
 
+// Ours: the word `default` brings back what the parameter was at the start.
 RT_FN int rt_command_set_param(struct rt_server *s) {
   int64_t value = 0;
+  if (strcmp(s->words[2], "default") == 0)
+    return rt_param_reset(s->ctx, s->words[1])
+               ? RT_OK
+               : rt_fail_command(s, "unknown tuning parameter", s->words[1]);
   int error = rt_integer_words(s, 2, 1, &value);
   if (error) return error;
   if (RT_NAME(context_set_tuning_param)(s->ctx, s->words[1], (size_t)value) == 0)

@@ -325,6 +325,16 @@ RT_FN void rt_param_set(struct rt_context *ctx, int param, int64_t value) {
         rt_kernel_drop(ctx, &ctx->kernels[k]);
 }
 
+// What a parameter was at the start may be no number that can be set: versions of groups go by
+// their work then.  False if there is none of this name.
+RT_FN bool rt_param_reset(struct rt_context *ctx, const char *name) {
+  int param = rt_param_named(name);
+  if (param < 0) return false;
+  rt_decision_clear(ctx, param);
+  rt_param_set(ctx, param, rt_initial_param(ctx, &ctx->program->tuning[param]));
+  return true;
+}
+
 int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
                                       size_t value) {
   struct rt_decision d;

@@ -135,6 +135,13 @@ static void hear(Child *s) {
   }
 }
 
+// What is said of a failure, which may come after lines that were passed on; NULL: there is none.
+static const char *find_failure(const char *text) {
+  for (const char *at = text; (at = strstr(at, failure)); at++)
+    if (at == text || at[-1] == '\n') return at + strlen(failure);
+  return NULL;
+}
+
 static Reply await(Child *s, double timeout_s) {
   double deadline = child_now() + timeout_s;
   s->heard = 0;
@@ -145,8 +152,8 @@ static Reply await(Child *s, double timeout_s) {
       if (s->heard > before) deadline = child_now() + timeout_s;
     }
     const char *text = take_reply(s);
-    if (text && strncmp(text, failure, strlen(failure)) == 0)
-      return (Reply){ REPLY_FAILURE, text + strlen(failure) };
+    const char *failed = text ? find_failure(text) : NULL;
+    if (failed) return (Reply){ REPLY_FAILURE, failed };
     if (text) return (Reply){ REPLY_OK, text };
     Reply reply = receive(s, deadline);
     if (reply.status != REPLY_OK) return reply;

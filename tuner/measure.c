@@ -464,8 +464,9 @@ void measure_default(Measure *m, int dataset) {
 bool measure_set_thresholds(Measure *m, const int64_t *thresholds) {
   for (int g = 0; g < m->seen->tree->guard_count; g++) {
     const char *name = m->seen->tree->guards[g].node->name;
-    Reply reply = measure_command(
-        m, text_format("set_tuning_param %s %lld", name, (long long)thresholds[g]));
+    const char *value =
+        thresholds[g] < 0 ? "default" : text_format("%lld", (long long)thresholds[g]);
+    Reply reply = measure_command(m, text_format("set_tuning_param %s %s", name, value));
     if (reply.status != REPLY_OK) return false;
   }
   return true;

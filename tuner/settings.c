@@ -38,8 +38,10 @@ static const char *bounds_text(int64_t low, int64_t high) {
   return text_format("from %lld on, not up to %lld", (long long)high, (long long)low);
 }
 
-// Is there something to write into the file?  Guards that no run met keep their defaults.
+// Is there something to write into the file?  Guards that no run met keep their defaults, and so do
+// those that go by work again.
 static bool is_decided(const Tuning *t, int guard) {
+  if (t->choice.thresholds[guard] < 0) return false;
   bool failed =
       t->seen->versions[2 * guard].failure || t->seen->versions[2 * guard + 1].failure;
   return t->choice.best.cuts[guard].seen || failed;
@@ -262,7 +264,7 @@ const char *settings_summary(const Tuning *t) {
   if (t->options->range_count) summarise_ranges(text, t);
   int undecided = 0;
   for (int g = 0; g < t->tree->guard_count; g++) {
-    undecided += !is_decided(t, g);
+    undecided += !is_decided(t, g) && t->choice.thresholds[g] >= 0;
     if (!is_decided(t, g)) continue;
     text_printf(text, "  %s %s  %s\n", t->tree->guards[g].node->name,
                 settings_choice(t, g), settings_reason(t, g));

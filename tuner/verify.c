@@ -38,6 +38,12 @@ bool verify_same_versions(const Tuning *t, int dataset) {
          same_versions(t, dataset, t->choice.thresholds, before);
 }
 
+static bool same_as_chosen(const Tuning *t, int dataset, const int64_t *other) {
+  return other == t->checks.before
+             ? verify_same_versions(t, dataset)
+             : same_versions(t, dataset, t->choice.thresholds, other);
+}
+
 // ---- the runner-up
 
 static bool differs_anywhere(const Tuning *t, const int64_t *other) {
@@ -115,8 +121,7 @@ static double ratio_of(const Tuning *t, const int64_t *other, size_t a, size_t b
   for (int d = 0; d < t->choice.problem.dataset_count; d++) {
     const Samples *x = (const Samples *)((const char *)&t->checks.verified[d] + a);
     const Samples *y = (const Samples *)((const char *)&t->checks.verified[d] + b);
-    if (!x->count || !y->count || same_versions(t, d, t->choice.thresholds, other))
-      continue;
+    if (!x->count || !y->count || same_as_chosen(t, d, other)) continue;
     sum_a += t->choice.problem.weights[d] * samples_typical(x);
     sum_b += t->choice.problem.weights[d] * samples_typical(y);
     squares +=
@@ -151,7 +156,9 @@ static void verify_all(Tuning *t) {
 // Was the tuned program slower, compared with the default, than predicted?
 static bool contradicts(const Tuning *t, int d) {
   const Verified *v = &t->checks.verified[d];
-  if (!v->tuned.count || !v->before.count || verify_same_versions(t, d)) return false;
+  if (!v->tuned.count || !v->before.count || verify_same_versions(t, d) ||
+      goes_by_work(t, d, t->checks.before))
+    return false;
   double tuned = samples_typical(&v->tuned), before = samples_typical(&v->before);
   double noise =
       hypot(samples_error(&v->tuned) / tuned, samples_error(&v->before) / before);

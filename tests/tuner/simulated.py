@@ -191,12 +191,17 @@ class Racer:
             self.outside += self.program.now - started
 
 
+class FailedCheck(Exception):
+    """An error of the program."""
+
+
 class Program:
     def __init__(self, scenario, seed):
         self.scenario = scenario
         self.random = random.Random(seed)
         self.capacity = scenario.get("capacity", 1 << 20)
-        self.thresholds = {name: 32768 for name in guards_of(scenario["program"])}
+        self.defaults = {name: scenario.get("defaults", {}).get(name, 32768) for name in guards_of(scenario["program"])}
+        self.thresholds = dict(self.defaults)
         self.path, self.data, self.events = {}, {}, []
         self.now, self.wrong = 0.0, False
         self.racer = Racer(self)
@@ -217,6 +222,8 @@ class Program:
             time.sleep(3600)
         if how == "crash":
             os.abort()
+        if how == "check":
+            raise FailedCheck
         self.wrong = True
 
     def execute(self, node, data):
@@ -239,7 +246,9 @@ class Program:
         if self.racer.begins(name):
             self.racer.race(node, data)
             return
-        taken = par >= self.thresholds[name] and local <= self.capacity
+        threshold = self.thresholds[name]
+        by_work = threshold < 0 and data in self.scenario["by_work"]  # of which the tuner knows nothing
+        taken = (by_work or 0 <= threshold <= par) and local <= self.capacity
         if name in self.path:
             taken = self.path[name] == "T"
         self.events.append({"name": name, "par": par, "local_bytes": local,
@@ -308,6 +317,10 @@ class Program:
         return ""
 
     def do_set_tuning_param(self, name, value):
+        if value == "default":
+            value = self.defaults[name]
+        elif int(value) < 0:
+            return "%%% FAILURE\nexpected an index or size\n"
         (self.sizes if name in self.sizes else self.thresholds)[name] = int(value)
         return ""
 
@@ -342,7 +355,11 @@ class Program:
         command = getattr(self, "do_" + words[0], None)
         if not command:
             return "%%% FAILURE\nunknown command\n"
-        return command(*words[1:])
+        try:
+            return command(*words[1:])
+        except FailedCheck:
+            self.racer = Racer(self)
+            return "%%% FAILURE\np.fl:1:1: error: a check failed\n"
 
 
 def main():

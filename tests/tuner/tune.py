@@ -119,6 +119,23 @@ def whole_runs_have_the_last_word(folder):
     assert "contradicted" in output, output
 
 
+def whole_runs_also_judge_where_versions_go_by_work(folder):
+    # Best: V1 everywhere, which the defaults take by work; races take V2 for faster than it is.
+    tree = guard("main.intra_0", version("V1", 200, 200, 200), version("V2", 220, 220, 220))
+    work = {"program": tree, "defaults": {"main.intra_0": -1048576}}
+    case = Case(folder, by_work=list(PAR), bias={"V2": 0.5}, **work)
+    output = case.tune("--no-log")
+    assert "default thresholds were kept" in output, output
+    text = (case.folder / "p.fl.tuning").read_text()
+    assert "main.intra_0: left at its default" in text and "=-" not in text, text
+    assert "not met" not in output and "default 210 us" in output, output
+    # And where the defaults are worse, the new values stay.
+    case = Case(folder, by_work=[], **work)
+    output = case.tune("--no-log")
+    assert output.count("tuned 210 us, default 230 us (1.10x)") == 3, output
+    check_settings(case.settings(), {"main.intra_0": (0, 16)})
+
+
 def measures_what_it_chooses(folder):
     tree = guard("main.top_0", version("V0", 10, 100, 100), version("V1", 1000, 50, 50),
                  {"small": 7, "middle": 7, "large": 7})
@@ -408,6 +425,7 @@ TESTS = [
     one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
+    whole_runs_also_judge_where_versions_go_by_work,
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
