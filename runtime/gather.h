@@ -133,14 +133,17 @@ RT_FN struct rt_gathered rt_gathered_values(const struct rt_workers *w, int64_t 
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g) {
   char *staged = NULL;
-  if (g->workers == 1) {
+  int64_t own = g->count * g->row_bytes, at = g->before_block * g->row_bytes;
+  if (g->workers == 1 && !at) {
     rt_mem_share(ctx, to, from);
     return RT_OK;
   }
+  if (g->workers == 1) {
+    int failed = rt_mem_alloc(ctx, to, own);
+    return failed ? failed : rt_mem_copy(ctx, *to, 0, from, at, own);
+  }
   int error = rt_stage(ctx, rt_all_bytes(g), &staged);
-  if (!error)
-    error =
-        rt_read(ctx, from, 0, g->count * g->row_bytes, staged + g->start * g->row_bytes);
+  if (!error) error = rt_read(ctx, from, at, own, staged + g->start * g->row_bytes);
   return rt_gather_staged(ctx, to, staged, g, error);
 }
 
@@ -154,18 +157,31 @@ RT_FN int64_t rt_rows_after(const struct rt_gathered *g) {
   return g->ring || g->after < left ? g->after : left;
 }
 
+// to = memory for a block and its border, which begins at byte `at` of it: that of the block if
+// this has room for it.
+RT_FN int rt_border_room(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from,
+                         const struct rt_gathered *g, int64_t *at) {
+  int64_t low = rt_rows_before(g);
+  *at = g->room ? (g->before_block - low) * g->row_bytes : 0;
+  if (!g->room)
+    return rt_mem_alloc(ctx, to,
+                        rt_sat_mul(low + g->count + rt_rows_after(g), g->row_bytes));
+  rt_mem_share(ctx, to, from);
+  return RT_OK;
+}
+
 // A border by way of all rows: blocks are smaller than it.
 RT_FN int rt_border_of_all(struct rt_context *ctx, struct rt_mem **to,
                            struct rt_mem *from, const struct rt_gathered *g) {
   struct rt_mem *all = NULL;
-  int64_t first = g->start - rt_rows_before(g), row = g->row_bytes;
+  int64_t first = g->start - rt_rows_before(g), row = g->row_bytes, begin = 0;
   int64_t extent = rt_rows_before(g) + g->count + rt_rows_after(g);
   int error = rt_workers_gather(ctx, &all, from, g);
-  if (!error) error = rt_mem_alloc(ctx, to, rt_sat_mul(extent, row));
+  if (!error) error = rt_border_room(ctx, to, from, g, &begin);
   for (int64_t at = 0, some = 0; at < extent && g->total && !error; at += some) {
     int64_t source = ((first + at) % g->total + g->total) % g->total;
     some = g->total - source < extent - at ? g->total - source : extent - at;
-    error = rt_mem_copy(ctx, *to, at * row, all, source * row, some * row);
+    error = rt_mem_copy(ctx, *to, begin + at * row, all, source * row, some * row);
   }
   rt_mem_release(ctx, &all);
   return error;
@@ -189,9 +205,10 @@ RT_FN int rt_read_ends(struct rt_context *ctx, struct rt_mem *from,
   e->last_bytes = e->after < 0 ? 0 : g->before * row;
   e->low_bytes = rt_rows_before(g) * row;
   e->high_bytes = rt_rows_after(g) * row;
-  error = rt_read(ctx, from, 0, e->first_bytes, e->first);
+  int64_t at = g->before_block * row, end = at + g->count * row;
+  error = rt_read(ctx, from, at, e->first_bytes, e->first);
   return error ? error
-               : rt_read(ctx, from, (g->count - g->before) * row, e->last_bytes, e->last);
+               : rt_read(ctx, from, end - g->before * row, e->last_bytes, e->last);
 }
 
 // A border from the neighbours, each of which has all of the rows that are wanted of it.
@@ -201,9 +218,9 @@ RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
   struct rt_exchange e;
   memset(&e, 0, sizeof e);
   int error = rt_read_ends(ctx, from, g, &e);
-  int64_t own = g->count * g->row_bytes;
-  if (!error) error = rt_mem_alloc(ctx, to, e.low_bytes + own + e.high_bytes);
-  if (!error) error = rt_mem_copy(ctx, *to, e.low_bytes, from, 0, own);
+  int64_t own = g->count * g->row_bytes, at = 0;
+  if (!error) error = rt_border_room(ctx, to, from, g, &at);
+  if (!error && !g->room) error = rt_mem_copy(ctx, *to, e.low_bytes, from, 0, own);
   error = rt_workers_agree(ctx, error);
   if (error) return error;
   int64_t started = rt_time_ns();
@@ -214,8 +231,9 @@ RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
   w->received += e.low_bytes + e.high_bytes;
   rt_log(ctx, "border: %" PRId64 " rows of %" PRId64 " bytes", g->before + g->after,
          g->row_bytes);
-  error = rt_write(ctx, *to, 0, e.low_bytes, e.low);
-  return error ? error : rt_write(ctx, *to, e.low_bytes + own, e.high_bytes, e.high);
+  error = rt_write(ctx, *to, at, e.low_bytes, e.low);
+  at += e.low_bytes + own;
+  return error ? error : rt_write(ctx, *to, at, e.high_bytes, e.high);
 }
 
 RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,

@@ -34,10 +34,12 @@ struct rt_block {
 
 // Where this worker's rows belong: `count` of `total` from `start` on; workers 1: they are all;
 // each: every worker has one.  For a border: the rows wanted before and after them; in a ring the
-// last row comes before the first.
+// last row comes before the first.  room: those have a place in the block's memory, where so many
+// rows lie before the block (else before_block is 0).
 struct rt_gathered {
   int64_t workers, total, start, count, row_bytes, before, after;
-  bool each, ring;
+  bool each, ring, room;
+  int64_t before_block;
 };
 
 // ---- transports

@@ -171,13 +171,14 @@ static void race_begin(CodeText *c, const ImpStm *stm, int index) {
       index, slots.count ? "slots" : "NULL", taken, slots.count);
 }
 
-// { elem, count, mem, scalar } of each result that is there.
+// { elem, count, mem, scalar } of each result that is there, but for blocks that lie between rows
+// of others (imp/lower/rooms.c).
 static const char *outcomes_text(CodeText *c, const ImpStm *stm, int *count) {
   Text *t = text_new();
   *count = 0;
   for (int i = 0; i < stm->u.guard.result_count; i++) {
     const ImpParam *r = &stm->u.guard.results[i];
-    if (!r->is_array && !map_has(c->live, r->var)) continue;
+    if (r->is_array ? !arr_begins(&r->arr) : !map_has(c->live, r->var)) continue;
     PrimType elem = r->is_array ? r->arr.elem : r->var->type.elem;
     text_printf(t, "%s{ %s, ", (*count)++ ? ", " : "", emit_elem_name(elem));
     if (r->is_array)
@@ -270,13 +271,17 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
   if (!from)
     c_line(c, "const %s value = %s;", c_type(to->elem), c_exp(c, stm->u.gather.value));
   bool border = stm->u.gather.before != NULL;
-  c_line(c, "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s, %s, %s };",
+  c_line(c,
+         "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, "
+         "%s };",
          c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total),
          c_size(c, stm->u.gather.start), c_size(c, stm->u.gather.count),
          bytes_of(c, to->elem, stm->u.gather.row),
          border ? c_size(c, stm->u.gather.before) : "0",
          border ? c_size(c, stm->u.gather.after) : "0",
-         stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false");
+         stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false",
+         stm->u.gather.room ? "true" : "false",
+         stm->u.gather.room ? c_size(c, stm->u.gather.room) : "0");
   if (stm->u.gather.first)
     try(c, text_format("rt_workers_fetch(ctx, &%s, %s, &gathered, %s, %s)", c_mem(c, to),
                        c_mem(c, from), c_size(c, stm->u.gather.first),

@@ -324,6 +324,8 @@ struct ImpStm {
       const ImpExp *value, *workers, *total, *start, *count, *row;
       const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
       const ImpExp *first, *rows;    // of EXP_FETCH; or NULL
+      const ImpExp *room;  // so many rows lie before the block in `from`, and those after a border
+                           // behind it; NULL: it lies alone
       bool each, ring;               // every worker has one row; see EXP_BORDER
     } gather;
   } u;
@@ -488,6 +490,8 @@ Arr arr_peel(const Arr *arr, const ImpExp *const *indices,
              int count);                              // leading indices fixed
 Arr arr_slice(const Arr *arr, const DimIndex *dims);  // dims by imp_atom
 Arr arr_permute(const Arr *arr, const int *perm);
+// Does it lie from the beginning of its memory on?
+bool arr_begins(const Arr *arr);
 bool arr_is_dense(
     const Arr *arr);  // row-major without gaps, any offset; structurally known
 // The reshaped view; false if it would need a copy.

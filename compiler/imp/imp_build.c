@@ -385,6 +385,10 @@ static bool same_exp(const ImpExp *a, const ImpExp *b) {
   return true;
 }
 
+bool arr_begins(const Arr *arr) {
+  return arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
+}
+
 bool arr_is_dense(const Arr *arr) {
   const ImpExp *stride = imp_i64(1);
   for (int i = arr->rank - 1; i >= 0; i--) {

@@ -303,6 +303,10 @@ static void print_gather(Text *t, const ImpStm *stm) {
     print_mem(t, stm->u.gather.from);
   else
     print_exp(t, stm->u.gather.value);
+  if (stm->u.gather.room) {
+    text_add(t, " behind ");
+    print_exp(t, stm->u.gather.room);
+  }
   if (stm->u.gather.first) {
     text_add(t, " but only ");
     print_exp(t, stm->u.gather.first);

@@ -82,6 +82,7 @@ def cases():
         yield "ends", ints(n) + " 3i64"
         yield "written", ints(n, "i32") + " 3i64"
         yield "clamped", ints(n) + " 3i64"
+        yield "swapped", ints(n) + " 3i64"
         yield "neighbours", matrix(n, 1 + n % 3, "i32", r) + f" {n % 3 + 1}i64"
         yield "beyond", ints(n + 5)
         yield "filled", ints(3) + f" {n - 1}i64"
@@ -132,7 +133,7 @@ MOVES = {
     "absent": (0, 0, 1), "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
     "deviations": (19, 0, 0), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (11, 0, 0),
     "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
-    "stencil": (1, 1, 0), "steps": (4, 0, 5), "sums": (2, 0, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (9, 0, 0), "written": (1, 0, 0),
+    "stencil": (1, 1, 0), "steps": (4, 0, 5), "sums": (2, 0, 0), "swapped": (2, 2, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (9, 0, 0), "written": (1, 0, 0),
 }
 
 
@@ -146,6 +147,26 @@ def moves(flc, program):
         if any(kinds):
             before = found.get(entry, (0, 0, 0))
             found[entry] = tuple(a + b for a, b in zip(before, kinds))
+    return found
+
+
+# Borders that entry points have, and how many of these are of blocks with room for them: "differences", "beyond" and "tables" have
+# one of what no map makes, "boards" and "pixels" of what is reshaped.
+ROOMS = {
+    "beyond": (1, 1), "boards": (6, 3), "clamped": (1, 1), "differences": (2, 2), "ends": (1, 1), "neighbours": (14, 9), "pixels": (4, 0), "smooth": (3, 3), "stencil": (1, 1),
+    "swapped": (2, 2), "tables": (3, 0), "torus": (3, 3),
+}
+
+
+def rooms(flc, program, code):
+    text = subprocess.run([flc, "dump", program, "--mpi", "--after", "imp", "--code", code], capture_output=True, text=True, check=True)
+    found, entry = {}, None
+    for line in text.stdout.splitlines():
+        if line.startswith("entry "):
+            entry = line.split()[1].split("(")[0].rsplit("_", 1)[0]
+        if " = gather " in line and " before and " in line:
+            all_of, roomy = found.get(entry, (0, 0))
+            found[entry] = (all_of + 1, roomy + (" behind " in line))
     return found
 
 
@@ -528,6 +549,9 @@ def main():
     flc = sys.argv[1]
     found = moves(flc, PROGRAM)
     check(found == MOVES, f"what is moved: {found}")
+    found = rooms(flc, PROGRAM, "cpu")
+    check(found == ROOMS, f"blocks with room for borders: {found}")
+    check(all(not roomy for _, roomy in rooms(flc, PROGRAM, "gpu").values()), "rooms on GPUs")
     option_prices = os.path.join(HERE, "..", "..", "benchmarks", "locvolcalib.fl")
     check(moves(flc, option_prices) == {"main": (1, 0, 0)}, "LocVolCalib moves one number per strike")
     RANKS[:] = [int(word) for word in sys.argv[2:]]

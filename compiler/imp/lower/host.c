@@ -32,10 +32,7 @@ void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index) {
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_READ, .u.read = { var, mem, index } });
 }
 
-bool host_is_plain(const Arr *arr) {
-  bool first = arr->offset->kind == IMP_CONST && arr->offset->u.constant.u.i == 0;
-  return first && arr_is_dense(arr);
-}
+bool host_is_plain(const Arr *arr) { return arr_begins(arr) && arr_is_dense(arr); }
 
 // The array row-major from the start of its block on; a copy if it does not lie so.
 static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
@@ -44,6 +41,15 @@ static Arr host_dense(Code *k, const Arr *arr, CoreType type) {
   Arr dense = host_alloc(k, "dense", type);
   host_copy(k, &dense, arr);
   return dense;
+}
+
+// The value of `a` as `var` is to lie: dense, or with room for rows of others.
+static Arr host_lying(Code *k, const Var *var, Atom a, const Arr *arr) {
+  if (!room_of(k, var)) return host_dense(k, arr, atom_type(a));
+  if (room_is_like(k, var, a)) return *arr;
+  Arr roomy = room_alloc(k, var, atom_type(a));
+  host_copy(k, &roomy, arr);
+  return roomy;
 }
 
 Arr host_overwrite(Code *k, const Var *binder, const Mem *held) {
@@ -158,9 +164,13 @@ static ImpBlock host_branch(HostBranches *s, const Body *branch) {
       imp_assign(&b, s->stm->binders[i], scalars[i]);
       continue;
     }
-    Arr laid_out = host_to_memory(&inner, s->stm->binders[i], arrays[i]);
-    Arr dense =
-        host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
+    Arr dense;
+    if (room_of(s->k, s->stm->binders[i])) {
+      dense = host_lying(&inner, s->stm->binders[i], branch->results[i], arrays[i]);
+    } else {
+      Arr laid_out = host_to_memory(&inner, s->stm->binders[i], arrays[i]);
+      dense = host_dense(&inner, &laid_out, host_memory_type(&inner, s->stm->binders[i]));
+    }
     imp_add_stm(&b, (ImpStm){ .kind = IMP_SHARE, .u.share = { s->mems[i], dense.mem } });
   }
   map_each(inner.owned, release_all, &inner);
@@ -191,6 +201,10 @@ static void close_branches(const HostBranches *s) {
       code_bind(s->k, binder, *landing_place(s->k, landing));
     }
     if (!s->mems[i]) continue;
+    if (room_of(s->k, binder)) {
+      code_bind(s->k, binder, room_array(s->k, binder, binder->type, s->mems[i]));
+      continue;
+    }
     CoreType type = host_memory_type(s->k, binder);
     Arr memory = arr_dense(s->mems[i], type.elem, code_shape(type), type.rank);
     code_bind(s->k, binder, host_of_memory(s->k, binder, memory));
@@ -300,16 +314,12 @@ static void host_loop_params(Code *k, const Exp *exp, const Mem **mems) {
       code_bind_scalar(k, param, imp_atom(exp->u.loop.inits[i]));
       continue;
     }
-    Arr init = host_dense(k, code_array(k, exp->u.loop.inits[i]),
-                          atom_type(exp->u.loop.inits[i]));
+    Arr init =
+        host_lying(k, param, exp->u.loop.inits[i], code_array(k, exp->u.loop.inits[i]));
     mems[i] = host_declare_mem(k, param->name, param->type.elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { mems[i], init.mem } });
     if (init.mem != code_array(k, exp->u.loop.inits[i])->mem) release(k, init.mem);
   }
-}
-
-static Arr param_array(const Var *param, const Mem *mem) {
-  return arr_dense(mem, param->type.elem, code_shape(param->type), param->type.rank);
 }
 
 // The results become the parameters, as if all at once.
@@ -323,7 +333,8 @@ static void host_next_params(Code *k, const Exp *exp, const ImpExp **scalars,
       moved[i] = imp_declare(k->b, exp->u.loop.params[i]->name, scalars[i]);
       continue;
     }
-    Arr dense = host_dense(k, arrays[i], atom_type(exp->u.loop.body->results[i]));
+    Arr dense =
+        host_lying(k, exp->u.loop.params[i], exp->u.loop.body->results[i], arrays[i]);
     held[i] = host_declare_mem(k, "next", dense.elem);
     imp_add_stm(k->b, (ImpStm){ .kind = IMP_SHARE, .u.share = { held[i], dense.mem } });
   }
@@ -373,7 +384,8 @@ static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
   Code inner = code_inner(k, &b);
   for (int i = 0; i < exp->u.loop.param_count; i++) {
     if (!mems[i]) continue;
-    code_bind(&inner, exp->u.loop.params[i], param_array(exp->u.loop.params[i], mems[i]));
+    const Var *param = exp->u.loop.params[i];
+    code_bind(&inner, param, room_array(k, param, param->type, mems[i]));
     map_put(inner.owned, mems[i], mems[i]);
   }
   int count = exp->u.loop.param_count;
@@ -394,7 +406,7 @@ static void host_loop(Code *k, const Stm *stm, const Body *body, int position) {
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *param = exp->u.loop.params[i];
     if (mems[i])
-      code_bind(k, stm->binders[i], param_array(param, mems[i]));
+      code_bind(k, stm->binders[i], room_array(k, param, param->type, mems[i]));
     else
       code_bind_scalar(k, stm->binders[i], imp_var(param));
   }
@@ -482,8 +494,12 @@ static void host_gather(Code *k, const Stm *stm) {
   Atom value = exp->u.gather.value;
   CoreType type = atom_type(value);
   bool is_scalar = type.rank == 0;
+  const ImpExp *room = is_scalar ? NULL : room_rows(k, value);
   Arr from = { 0 };
-  if (!is_scalar) from = host_dense(k, code_array(k, value), type);
+  if (room)
+    from = *code_array(k, value);
+  else if (!is_scalar)
+    from = host_dense(k, code_array(k, value), type);
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
   imp_add_stm(
@@ -493,18 +509,30 @@ static void host_gather(Code *k, const Stm *stm) {
                     to, from.mem, is_scalar ? imp_atom(value) : NULL,
                     imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
                     imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
-                    arr.strides[0], NULL, NULL, NULL, NULL,
+                    arr.strides[0], NULL, NULL, NULL, NULL, room,
                     atom_equal(exp->u.gather.total, exp->u.gather.workers), false } });
   code_bind(k, binder, arr);
+}
+
+// The rows that a border has before the block.
+static const ImpExp *border_rows(Code *k, const Exp *exp) {
+  const ImpExp *before = imp_atom(exp->u.border.before);
+  const ImpExp *others = imp_sub(imp_atom(exp->u.border.workers), imp_i64(1));
+  const ImpExp *there =
+      exp->u.border.ring ? imp_mul(before, others) : imp_atom(exp->u.border.start);
+  return imp_var(imp_declare(k->b, "rows", imp_min(before, there)));
 }
 
 static void host_border(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   const Var *binder = stm->binders[0];
   Atom block = exp->u.border.block;
-  Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  const ImpExp *room = room_rows(k, block);
+  Arr from = room ? *code_array(k, block)
+                  : host_dense(k, code_array(k, block), atom_type(block));
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  if (room) arr.offset = imp_mul(imp_sub(room, border_rows(k, exp)), arr.strides[0]);
   imp_add_stm(k->b,
               (ImpStm){ .kind = IMP_GATHER,
                         .u.gather = {
@@ -512,7 +540,7 @@ static void host_border(Code *k, const Stm *stm) {
                             imp_atom(exp->u.border.total), imp_atom(exp->u.border.start),
                             imp_atom(exp->u.border.count), arr.strides[0],
                             imp_atom(exp->u.border.before), imp_atom(exp->u.border.after),
-                            NULL, NULL, false, exp->u.border.ring } });
+                            NULL, NULL, room, false, exp->u.border.ring } });
   code_bind(k, binder, arr);
 }
 
@@ -530,7 +558,7 @@ static void host_fetch(Code *k, const Stm *stm) {
                               imp_atom(exp->u.fetch.total), imp_atom(exp->u.fetch.start),
                               imp_atom(exp->u.fetch.count), arr.strides[0], NULL, NULL,
                               imp_atom(exp->u.fetch.first), imp_atom(exp->u.fetch.rows),
-                              false, false } });
+                              NULL, false, false } });
   code_bind(k, binder, arr);
 }
 
@@ -661,6 +689,7 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   lower->layout = NULL;
   lower->entry = entry;
   lower->segs = map_new(NULL);
+  rooms_find(lower, entry->body);
   ImpEntry *out = new_node(ImpEntry, .entry = entry);
   out->params = entry_params(&k, entry);
   const ImpExp **scalars = new_array(const ImpExp *, entry->body->result_count + 1);

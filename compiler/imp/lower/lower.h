@@ -18,6 +18,8 @@ typedef struct Lower {
   Map *scalars;   // Var -> const Term *: how the host computes them (Kern.outside)
   Map *
       rounds;  // Var -> const Term *: indices of its loops, and their bounds (Kern.rounds)
+  Map *rooms;  // of the entry: Var -> const Room *: arrays that lie between rows of others
+  Map *roomy;  // Mem -> const Room *: memory with such room
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;
@@ -420,6 +422,20 @@ const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
 const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
 void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
+
+// ---- blocks with room for their borders (rooms.c)
+
+typedef struct Room Room;
+void rooms_find(Lower *lower, const Body *body);
+const Room *room_of(Code *k, const Var *var);  // that it is to have, or NULL
+// The array of that type which `mem` holds for the variable, behind its room if that has one.
+Arr room_array(Code *k, const Var *var, CoreType type, const Mem *mem);
+Arr room_alloc(Code *k, const Var *var, CoreType type);  // for one that has room
+// Does the array lie as the variable, which has room, is to lie?
+bool room_is_like(Code *k, const Var *var, Atom a);
+// The rows before it, if the array lies in memory with room; or NULL.
+const ImpExp *room_rows(Code *k, Atom a);
+
 // ---- results that are made in the array which an update would copy them to (landing.c)
 
 typedef struct Landing Landing;

@@ -90,6 +90,10 @@ static const Arr *map_out(Code *host, const Stm *stm, KernSeg *seg, int result,
   if (!binder->type.rank) return scalar_out(host, binder);
   if (landing_take(host, seg, binder, result))
     return landing_place(host, landing_of(host, binder));
+  if (room_of(host, binder)) {
+    Arr roomy = room_alloc(host, binder, binder->type);
+    return mem_copy(&roomy, sizeof roomy);
+  }
   const Mem *dying = lower_in_place(host, seg, binder, result, body, position);
   if (!dying) return host_map_out(host, binder);
   Arr taken = host_overwrite(host, binder, dying);
