@@ -3,7 +3,7 @@
 // The result of a kernel is made where it would be copied to.  Why: an update by slices then writes
 // what it changes once.
 //
-// Legal: the kernel loads nothing of the array; or each point stores one element, and each load
+// Legal: the kernel loads nothing of the array, nor of its memory under another shape; or each point stores one element, and each load
 // reads what it would have read (in_place_loads.c).
 #include "kern/in_place/places.h"
 #include "kern/sums.h"
@@ -19,12 +19,19 @@ static bool moves(const MovingOut *m, const Access *access) {
   return access->tensor == m->out;
 }
 
+// Is it of memory whose elements `place` has under another shape?  Those are not compared.
+static bool has_other_shape(const MovingOut *m, const Access *access) {
+  const Tensor *to = m->place->tensor, *root = tensor_root(to);
+  const Tensor *of = tensor_root(access->tensor);
+  return root != to && (of == root || (of->host && of->host == root->host));
+}
+
 // Only in its own dimensions, and by no histogram, whose accesses lack an index.
 static void see_out(KernVisitor *v, Access access, bool stores) {
   MovingOut *m = v->state;
   (void)stores;
   bool other = access.tensor != m->out && tensor_root(access.tensor) == m->out;
-  m->refused = m->refused || other;
+  m->refused = m->refused || other || has_other_shape(m, &access);
 }
 
 static void see_bins(KernVisitor *v, const KernStm *stm) {
