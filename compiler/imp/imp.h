@@ -324,9 +324,10 @@ struct ImpStm {
       const ImpExp *value, *workers, *total, *start, *count, *row;
       const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
       const ImpExp *first, *rows;    // of EXP_FETCH; or NULL
-      const ImpExp *room;  // so many rows lie before the block in `from`, and those after a border
-                           // behind it; NULL: it lies alone
-      bool each, ring;               // every worker has one row; see EXP_BORDER
+      const ImpExp
+          *room;  // so many rows lie before the block in `from`, and those after a border
+                  // behind it; NULL: it lies alone
+      bool each, ring;  // every worker has one row; see EXP_BORDER
     } gather;
   } u;
 };

@@ -18,7 +18,8 @@ typedef struct Lower {
   Map *scalars;   // Var -> const Term *: how the host computes them (Kern.outside)
   Map *
       rounds;  // Var -> const Term *: indices of its loops, and their bounds (Kern.rounds)
-  Map *rooms;  // of the entry: Var -> const Room *: arrays that lie between rows of others
+  Map *
+      rooms;  // of the entry: Var -> const Room *: arrays that lie between rows of others
   Map *roomy;  // Mem -> const Room *: memory with such room
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;

@@ -3,8 +3,8 @@
 // The result of a kernel is made where it would be copied to.  Why: an update by slices then writes
 // what it changes once.
 //
-// Legal: the kernel loads nothing of the array, nor of its memory under another shape; or each point stores one element, and each load
-// reads what it would have read (in_place_loads.c).
+// Legal: the kernel loads nothing of the array, nor of its memory under another shape; or each
+// point stores one element, and each load reads what it would have read (in_place_loads.c).
 #include "kern/in_place/places.h"
 #include "kern/sums.h"
 
