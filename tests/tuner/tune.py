@@ -425,7 +425,7 @@ TESTS = [
     one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
-    whole_runs_also_judge_where_versions_go_by_work,
+    whole_runs_also_judge_where_versions_go_by_work, survives("check"), survives("check", "--no-replay"),
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,

@@ -15,10 +15,12 @@
 typedef struct Cost {
   const CostGuess *guess;
   const Vary *vary;
-  int lanes;       // of the open lane axis
-  bool masked;     // some lanes do not take part, in most vectors
-  bool in_place;   // blocks end with a bound: no point may run twice
-  bool bounded;    // under the bound of blocks: what goes lane by lane asks each of them
+  int lanes;      // of the open lane axis
+  bool masked;    // some lanes do not take part, in most vectors
+  bool in_place;  // blocks end with a bound: no point may run twice
+  bool
+      bounded;  // some lanes are behind the end of a block, or done with a loop: what goes lane
+                // by lane asks each of them
   bool in_loop;    // and not on the grid alone
   bool in_stream;  // of loops in order the innermost
   bool has_grid;

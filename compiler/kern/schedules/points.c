@@ -2,10 +2,7 @@
 // vectors of them as tiles; or more of them for the device's own compiler.
 #include "kern/schedules/schedule.h"
 
-enum {
-  NARROW = 4,      // lanes for rows that are fewer
-  LONG_ROW = 256,  // too many elements to have 16 such rows at hand
-};
+enum { LONG_ROW = 256 };  // too many elements to have 16 such rows at hand
 
 void schedule_widen_grid(Recipe *r) {
   for (;;) {

@@ -7,6 +7,7 @@
 
 enum {
   LANES = 16,
+  NARROW = 4,            // lanes for rows that are fewer, and for what fills no vector
   FEW_LANES_WEIGHT = 2,  // of 8 points in lanes; of 4 it is 1
   MOST_OTHERS = 5,
   POINTS = 1000,  // what each dimension of the grid is taken to have

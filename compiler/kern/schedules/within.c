@@ -2,8 +2,6 @@
 // compute.
 #include "kern/schedules/schedule.h"
 
-enum { NARROW = 4 };  // lanes for what fills no vector
-
 // Does the block have a map that may fill vectors?
 static bool has_long_map(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {

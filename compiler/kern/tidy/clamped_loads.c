@@ -133,10 +133,6 @@ static void add_clamped(Clamping *s, KernBuilder *b, const KernStm *stm) {
 
 // ---- kernels
 
-static void see_clamped_axis(Clamping *s, const Axis *axis) {
-  map_put(s->widths, axis->index, axis->width);
-}
-
 // let j = i   for the index i of an axis
 static void see_copy(Clamping *s, const KernStm *stm) {
   const Term *t = stm->u.term;
@@ -150,7 +146,8 @@ static const KernBlock *clamp_in(KernMapper *m, const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
-    if (stm->kind == KERN_AXIS) see_clamped_axis(s, stm->u.axis);
+    if (stm->kind == KERN_AXIS)
+      map_put(s->widths, stm->u.axis->index, stm->u.axis->width);
     if (stm->kind == KERN_LET) see_copy(s, stm);
     KernStm mapped = kern_map_stm(m, stm);
     if (stm->kind == KERN_IF && may_clamp(s, &mapped))
