@@ -15,6 +15,16 @@ bool kern_block_has_axis(const KernBlock *block, Name name) {
   return false;
 }
 
+int kern_statements(const KernBlock *block) {
+  int count = block->count;
+  for (int i = 0; i < block->count; i++) {
+    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    vec_each (const KernBlock **, inner, &blocks)
+      count += kern_statements(*inner);
+  }
+  return count;
+}
+
 bool kern_has_axis(const Kern *kern, Name name) {
   return kern_block_has_axis(kern->body, name);
 }

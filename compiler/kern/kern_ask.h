@@ -4,6 +4,8 @@
 
 bool kern_has_axis(const Kern *kern, Name name);
 bool kern_block_has_axis(const KernBlock *block, Name name);
+// Its statements, with those of blocks within.
+int kern_statements(const KernBlock *block);
 
 // Does the host know the width before the launch?
 bool kern_host_knows(const Kern *kern, const Term *width);

@@ -29,12 +29,16 @@ ENTRIES = {
     "blurred": ("[p][q]i32", ["top_0", "intra_1"], None),
     "attracted": ("[q]i32 [q]i8 [m]i32 [m]f64", [], "top_0"),
     "layered": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
+    "filters": ("[k][p][q]i32 [h][k]i32", ["top_0", "intra_1", "top_2", "intra_3"], "top_4"),
+    "mixed": ("[n][m]i32 [m][h][p]i32", ["top_0", "intra_1", "top_2", "intra_3"], "top_4"),
     "padded": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
     "bordered": ("[p][q]i32", ["top_0", "intra_1"], None),
     "torus": ("[p][q]i32", ["top_0", "intra_1"], None),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
-USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130, "q": 300}, {"k": 1, "n": 3, "m": 16, "p": 64, "q": 1030}]
+USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130, "q": 300, "h": 6},
+         {"k": 1, "n": 3, "m": 16, "p": 64, "q": 1030, "h": 3}]
+FEW = [1, 3, 4, 5, 8]
 LONG = [1, 63, 64, 255, 256, 511, 512, 513, 700]
 SIZES = [1, 2, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 100, 129]
 
@@ -89,7 +93,7 @@ def main():
         program = os.path.join(folder, "blocks")
         subprocess.run([flc, "build", PROGRAM, "-o", program], check=True)
         for entry in ENTRIES:
-            drawn = [{name: random.choice(SIZES) for name in "kmnp"} | {"q": random.choice(LONG)} for _ in range(rounds)]
+            drawn = [{name: random.choice(SIZES) for name in "kmnp"} | {"q": random.choice(LONG), "h": random.choice(FEW)} for _ in range(rounds)]
             for sizes in USUAL + drawn:
                 data = inputs_of(entry, sizes)
                 expected = output_of([flc, "eval", "-e", entry, PROGRAM], data)

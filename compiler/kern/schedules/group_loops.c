@@ -87,6 +87,7 @@ const Axis *group_axis_around(const Kern *kern, const Axis *inner) {
 
 void group_find_loops(GroupLoops *s) {
   s->depends = map_new(NULL);
+  if (s->layer) note_depends(s, s->layer->index, ON_LAYER);
   if (s->row) note_depends(s, s->row->index, ON_ROW);
   note_depends(s, s->column->index, ON_COLUMN);
   KernVisitor v = { .stm = see_group_stm, .state = s };

@@ -4,16 +4,24 @@
 #include "kern/kern.h"
 
 // What a value depends on: a dimension of points, or another one; innermost loops of the kernel, or
-// loops around others.
-enum { ON_NONE = 0, ON_ROW = 1, ON_COLUMN = 2, ON_BOTH = 3, ON_LOOP = 4, ON_OUTER = 8 };
+// loops around others; a third dimension of points.
+enum {
+  ON_NONE = 0,
+  ON_ROW = 1,
+  ON_COLUMN = 2,
+  ON_BOTH = 3,
+  ON_LOOP = 4,
+  ON_OUTER = 8,
+  ON_LAYER = 16
+};
 
 typedef struct GroupLoops {
   const Kern *kern;
-  const Axis *row, *column;  // row: may be NULL
-  Map *depends;              // Var -> const int *
-  int grid;                  // axes of the grid
-  Vec(const Axis *) loops;   // innermost ones that carry or join values
-  bool refused;              // it does what groups that meet at barriers cannot do
+  const Axis *layer, *row, *column;  // the first two may be NULL
+  Map *depends;                      // Var -> const int *
+  int grid;                          // axes of the grid
+  Vec(const Axis *) loops;           // innermost ones that carry or join values
+  bool refused;  // it does what groups that meet at barriers cannot do
 } GroupLoops;
 
 // Finds the innermost axis of the grid, as columns; false if there is none.

@@ -3,7 +3,8 @@
 //   axis n grid { axis m grid { .. a[n + x, m + y] .. w[x, y] .. } }
 //
 // An item takes ROWS points of a column in registers: windows that overlap, weights, and what comes
-// of the column alone are loaded once for all of them; indices are computed once.
+// of the column alone are loaded once for all of them; indices are computed once.  Where points of
+// another dimension read the same windows (filters of a layer), it takes those of several of them.
 //
 // Why: a stencil is bound by the number of its loads, most of which caches answer.
 #include "kern/recipes/recipe.h"
@@ -13,6 +14,8 @@
 #include "kern/tidy/tidy.h"
 
 enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
+// Points of the third dimension, and the statements of all points of an item.
+enum { MOST_LAYERS = 4, MOST_TEXT = 1600 };
 
 // A load of a point; `times` it runs, as far as that is known.
 typedef struct StripLoad {
@@ -121,9 +124,20 @@ static bool gains_from_strips(const StripSchedule *s) {
   return all >= (int64_t)LEAST_LOADS * ROWS && 7 * all >= 10 * needed;
 }
 
+// Is at least a quarter of what a point loads the same for all layers?
+static bool layers_read_the_same(const StripSchedule *s) {
+  int64_t all = 0, same = 0;
+  vec_each (const StripLoad *, load, &s->loads) {
+    all += load->times;
+    if (!(load->on & ON_LAYER)) same += load->times;
+  }
+  return 4 * same >= all;
+}
+
 static bool find_strips(StripSchedule *s) {
   if (!group_find_points(&s->of) || s->of.grid < 2) return false;
   s->of.row = group_axis_around(s->of.kern, s->of.column);
+  if (s->of.grid > 2) s->of.layer = group_axis_around(s->of.kern, s->of.row);
   group_find_loops(&s->of);
   s->lets = sum_lets(s->of.kern);
   find_strip_loads(s, s->of.column->body, 1);
@@ -133,27 +147,56 @@ static bool find_strips(StripSchedule *s) {
 
 // ---- the recipe
 
-// Where windows overlap shows in straight code.
-static void unroll_windows(Recipe *r, const StripSchedule *s) {
+// Where windows overlap shows in straight code, as far as that of all points does not get too long.
+static void unroll_windows(Recipe *r, const StripSchedule *s, int points) {
   for (int i = s->windows.count - 1; i >= 0; i--) {
     Recipe before = recipe_copy(r);
     recipe_unroll(r, s->windows.at[i]);
-    if (r->failed) *r = before;
+    if (r->failed || kern_statements(r->kern->body) * points > MOST_TEXT) *r = before;
   }
 }
 
-static Recipe in_strips(const StripSchedule *s) {
+static void split_layers(Recipe *r, Name layer, Name row, Name column, int layers) {
+  recipe_split(r, layer, layers, SPLIT_OVERLAP);
+  Name order[] = { recipe_outer(r, layer),
+                   recipe_outer(r, row),
+                   recipe_outer(r, column),
+                   column,
+                   row,
+                   layer };
+  recipe_permute(r, order, 6);
+}
+
+static Recipe in_strips(const StripSchedule *s, int layers) {
   Recipe r = recipe_new(s->c, s->of.kern);
   Name row = s->of.row->name, column = s->of.column->name;
   r.step.groups = true;
-  unroll_windows(&r, s);
+  unroll_windows(&r, s, ROWS * layers);
   recipe_split(&r, row, ROWS, SPLIT_OVERLAP);
   recipe_split(&r, column, ITEMS, SPLIT_OVERLAP);
-  Name order[] = { recipe_outer(&r, row), recipe_outer(&r, column), column, row };
-  recipe_permute(&r, order, 4);
+  if (layers > 1) {
+    split_layers(&r, s->of.layer->name, row, column, layers);
+  } else {
+    Name order[] = { recipe_outer(&r, row), recipe_outer(&r, column), column, row };
+    recipe_permute(&r, order, 4);
+  }
   recipe_bind(&r, column, BIND_ITEM);
   recipe_bind(&r, row, BIND_REG);
+  if (layers > 1) recipe_bind(&r, s->of.layer->name, BIND_REG);
   return r;
+}
+
+static KernPlan *plan_of_strips(const StripSchedule *s, const KernSeg *seg,
+                                const Term *checks, int layers) {
+  Recipe r = in_strips(s, layers);
+  if (r.failed) return NULL;
+  const Term *least = term_tuning(name_of(s->c->names, "segmap_shared_points"));
+  least = term_mul(term_i64(layers), least);
+  const Term *condition = term_at_most(least, group_points_of_grid(s->of.kern));
+  if (checks) condition = term_and(condition, checks);
+  if (r.condition) condition = term_and(condition, r.condition);
+  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
+                  .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);
 }
 
 const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
@@ -161,13 +204,10 @@ const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
   const Term *some;
   StripSchedule s = { .c = c, .of.kern = kern_clamp_loads(c, kern, &some) };
   if (!find_strips(&s)) return NULL;
-  Recipe r = in_strips(&s);
-  if (r.failed) return NULL;
-  const Term *least = term_tuning(name_of(c->names, "segmap_shared_points"));
-  const Term *condition = term_at_most(least, group_points_of_grid(kern));
-  if (checks) condition = term_and(condition, checks);
-  if (some) condition = term_and(condition, some);
-  if (r.condition) condition = term_and(condition, r.condition);
-  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
-                  .in_rows = true, .recipe = r.lines.at, .recipe_count = r.lines.count);
+  if (some) checks = checks ? term_and(checks, some) : some;
+  KernPlan *one = plan_of_strips(&s, seg, checks, 1);
+  if (!one || !s.of.layer || !layers_read_the_same(&s)) return one;
+  KernPlan *several = plan_of_strips(&s, seg, checks, MOST_LAYERS);
+  one->name = NULL;
+  return several ? kern_plan_or(several, one) : one;
 }

@@ -5,7 +5,8 @@
 // Where a loop reads what differs along one dimension of the grid only, and also what differs along
 // another one only, blocks of points need less than points by themselves: an item takes some rows
 // and columns of points in registers, and a group reads what its items need into local memory,
-// STEPS points of the loop at a time.  (PPoPP'19, section 2.2, version 3: block and register tiling
+// STEPS points of the loop at a time.  Axes of the grid between the two stay outside of the blocks.
+// (PPoPP'19, section 2.2, version 3: block and register tiling
 // combined; it has no rules for them.)
 #include "kern/schedules/groups.h"
 #include "kern/recipes/recipe.h"
@@ -13,6 +14,7 @@
 #include "kern/tidy/tidy.h"
 
 enum { STEPS = 16 };  // of a loop, between barriers
+enum { MOST_GRID = 8 };
 
 // In each of two dimensions: what an item holds of that many bytes per point leaves registers for
 // the rest.
@@ -31,18 +33,6 @@ typedef struct GroupSchedule {
 
 // ---- which loops gain from blocks
 
-// The two innermost axes of the grid; false if there are none.
-static bool find_block_axes(GroupLoops *s) {
-  const KernBlock *block = s->kern->body;
-  while (block->count == 1 && block->stms[0].kind == KERN_AXIS &&
-         block->stms[0].u.axis->bind == BIND_GRID) {
-    s->row = s->column;
-    s->column = block->stms[0].u.axis;
-    block = s->column->body;
-  }
-  return s->row != NULL;
-}
-
 static bool find_shape(GroupSchedule *s) {
   int bytes = group_bytes_of_points(&s->of);
   for (int i = SHAPES - 1; i >= 0; i--)
@@ -52,11 +42,23 @@ static bool find_shape(GroupSchedule *s) {
 
 static bool find_loops(GroupSchedule *s) {
   int kept = 0;
+  s->of.loops.count = 0;
   group_find_loops(&s->of);
   vec_each (const Axis **, loop, &s->of.loops)
     if (group_gains_from_blocks(&s->of, *loop)) s->of.loops.at[kept++] = *loop;
   s->of.loops.count = kept;
   return kept > 0 && !s->of.refused && find_shape(s);
+}
+
+// The innermost axis of the grid, and the nearest one around it with which a loop gains.
+static bool find_block_axes(GroupSchedule *s) {
+  if (!group_find_points(&s->of) || s->of.grid > MOST_GRID) return false;
+  s->of.row = s->of.column;
+  for (int i = s->of.grid; i > 1; i--) {
+    s->of.row = group_axis_around(s->of.kern, s->of.row);
+    if (find_loops(s)) return true;
+  }
+  return false;
 }
 
 // ---- the recipe
@@ -77,6 +79,8 @@ static void stage_loop(Recipe *r, Name loop) {
   recipe_stage(r, loop);
 }
 
+static const Axis *axis_within(const Axis *axis) { return axis->body->stms[0].u.axis; }
+
 static Recipe in_blocks(const GroupSchedule *s) {
   Recipe r = recipe_new(s->c, s->of.kern);
   Name row = s->of.row->name, column = s->of.column->name;
@@ -84,8 +88,15 @@ static Recipe in_blocks(const GroupSchedule *s) {
   r.step.groups = true;
   split_for_group(&r, s->shape, row, &rows, &row_points);
   split_for_group(&r, s->shape, column, &columns, &column_points);
-  Name order[] = { rows, columns, row, column, row_points, column_points };
-  recipe_permute(&r, order, sizeof order / sizeof *order);
+  Name order[MOST_GRID + 4] = { rows };
+  int count = 1;
+  for (const Axis *axis = axis_within(s->of.row); axis != s->of.column;
+       axis = axis_within(axis))
+    order[count++] = axis->name;
+  Name of_block[] = { columns, row, column, row_points, column_points };
+  for (int i = 0; i < 5; i++)
+    order[count++] = of_block[i];
+  recipe_permute(&r, order, count);
   recipe_bind(&r, row, BIND_ITEM);
   recipe_bind(&r, column, BIND_ITEM);
   r.unchecked = true;
@@ -100,12 +111,15 @@ static Recipe in_blocks(const GroupSchedule *s) {
 static const KernPlan *plan_of_blocks(Compiler *c, const KernSeg *seg, const Kern *kern,
                                       const Term *checks) {
   GroupSchedule s = { .c = c, .of.kern = kern_load_late(c, kern) };
-  if (!find_block_axes(&s.of) || !find_loops(&s)) return NULL;
+  if (!find_block_axes(&s)) return NULL;
   Recipe r = in_blocks(&s);
   if (r.failed) return NULL;
   const Term *points = term_mul(s.of.row->width, s.of.column->width);
   const Term *least = term_tuning(name_of(c->names, "segmap_block_points"));
   const Term *condition = term_at_most(least, points);
+  const Term *half = term_i64((int64_t)s.shape->items * s.shape->rows / 2);
+  condition = term_and(condition, term_at_most(half, s.of.row->width));
+  condition = term_and(condition, term_at_most(half, s.of.column->width));
   if (checks) condition = term_and(condition, checks);
   if (r.condition) condition = term_and(condition, r.condition);
   return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
@@ -119,17 +133,27 @@ const KernPlan *kern_plan_or(const KernPlan *first, const KernPlan *otherwise) {
   return out;
 }
 
-const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
-  if (seg->kind != SEG_MAP) return NULL;
-  const Term *checks;
-  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
-  kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks));
-  const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks);
-  if (blocks) return blocks;
+static const KernPlan *plan_of_lines(Compiler *c, const KernSeg *seg, const Kern *kern,
+                                     const Term *checks) {
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
   if (pairs) return pairs;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
   if (shared) return shared;
   const KernPlan *rows = kern_schedule_group_rows(c, seg, kern, checks);
   return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks);
+}
+
+const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
+  if (seg->kind != SEG_MAP) return NULL;
+  const Term *checks;
+  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks));
+  const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks),
+                 *lines = plan_of_lines(c, seg, kern, checks);
+  if (!blocks || !lines) return blocks ? blocks : lines;
+  // Where blocks would be half empty; what is left of `lines` is for few points, which have caches.
+  KernPlan *narrow = mem_copy(lines, sizeof *lines);
+  narrow->name = NULL;
+  narrow->otherwise = NULL;
+  return kern_plan_or(blocks, narrow);
 }

@@ -5,17 +5,7 @@
 #include "kern/steps/step.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_COPIES = 16, MOST_STATEMENTS = 200 };
-
-static int statement_count(const KernBlock *block) {
-  int size = block->count;
-  for (int i = 0; i < block->count; i++) {
-    KernBlockVec blocks = kern_blocks(&block->stms[i]);
-    vec_each (const KernBlock **, inner, &blocks)
-      size += statement_count(*inner);
-  }
-  return size;
-}
+enum { MOST_COPIES = 16, MOST_STATEMENTS = 200, MOST_OF_ITEM = 400 };
 
 static void add_all_rounds(void *state, KernBuilder *b, const KernStm *stm) {
   (void)state;
@@ -33,7 +23,8 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
   if (width->kind != TERM_CONST || width->u.constant.u.i < 1 ||
       width->u.constant.u.i > MOST_COPIES)
     return step_refuse(s, "%s has no constant width from 1 to %d", name, MOST_COPIES);
-  if (statement_count(axis->body) * width->u.constant.u.i > MOST_STATEMENTS)
+  if (kern_statements(axis->body) * width->u.constant.u.i >
+      (s->groups ? MOST_OF_ITEM : MOST_STATEMENTS))
     return step_refuse(s, "%s would be too long", name);
   const Kern *unrolled = step_replace(s, kern, name, add_all_rounds, NULL);
   Kern *out = mem_copy(unrolled, sizeof *unrolled);
