@@ -233,10 +233,19 @@ static Atom nested_chain(Elab *e, Scope *s, Junction *chain, Atom left, Inner *i
   return elab_emit(e, name, chain->is_and ? "both" : "either", joined);
 }
 
+// left && right.  Where only the right side is known to decide, the left one is still evaluated, and
+// may fail: `simplify` drops it if it cannot.
+static Atom junction_of(Elab *e, const Junction *chain, Atom left, Atom right) {
+  PrimOp op = chain->is_and ? OP_LAND : OP_LOR;
+  Atom both[] = { left, right };
+  bool decides = right.kind == ATOM_CONST && (right.u.constant.u.i != 0) != chain->is_and;
+  return decides ? elab_op(e, chain->name, op, both)
+                 : elab_junction(e, chain->name, op, both);
+}
+
 // What is costly or may fail is within what is before it, and what comes after it as well: that it
 // holds is known there.
 static Atom elab_chain(Elab *e, Scope *s, Junction *chain, Atom left) {
-  PrimOp op = chain->is_and ? OP_LAND : OP_LOR;
   while (chain->operands.count) {
     Part part = { s, chain->operands.at[--chain->operands.count], NULL };
     Inner inner;
@@ -249,7 +258,7 @@ static Atom elab_chain(Elab *e, Scope *s, Junction *chain, Atom left) {
     elab_leave(e, &inner);
     if (left.kind == ATOM_CONST && (left.u.constant.u.i != 0) != chain->is_and) continue;
     core_add_body(e->b, core_body(&inner.b, &right, 1));
-    left = elab_junction(e, chain->name, op, (Atom[]){ left, right });
+    left = junction_of(e, chain, left, right);
   }
   return left;
 }
