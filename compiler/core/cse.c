@@ -7,6 +7,7 @@
 // fails before the second).  Not shared is what makes a fresh array that is likely to be updated
 // in place, as sharing would cost a copy, and what contains bodies.
 #include "core/linear.h"
+#include "core/operands.h"
 #include "core/passes.h"
 
 typedef struct Sharing {
@@ -31,7 +32,7 @@ static bool comes_first(Atom a, Atom b) {
 static const Exp *ordered(const Exp *e) {
   if (e->kind != EXP_OP || op_arity(e->u.op.op) != 2) return e;
   Atom a = e->u.op.args[0], b = e->u.op.args[1];
-  if (!op_is_commutative(e->u.op.op) || comes_first(a, b)) return e;
+  if (!operands_may_turn(e->u.op.op, e->u.op.type) || comes_first(a, b)) return e;
   return exp_op2(e->u.op.op, b, a);
 }
 

@@ -4,6 +4,7 @@
 // An operation that traps is never folded: it stays, to trap when the program runs.  Nor is a
 // value known where one that it is made from may fail: q == q stays if q is x / y, as what is
 // computed from nothing that may fail would lose the failure of what it depends on.
+#include "core/operands.h"
 #include "core/simplify.h"
 #include <math.h>
 
@@ -145,7 +146,8 @@ static const Exp *fold(const Exp *e) {
 static const Exp *constant_to_the_right(const Exp *e) {
   Atom left = e->u.op.args[0], right = e->u.op.args[1];
   if (left.kind == ATOM_VAR || right.kind == ATOM_CONST) return NULL;
-  return op_is_commutative(e->u.op.op) ? exp_op2(e->u.op.op, right, left) : NULL;
+  bool turns = operands_may_turn(e->u.op.op, e->u.op.type);
+  return turns ? exp_op2(e->u.op.op, right, left) : NULL;
 }
 
 // ---- sums and products of integers

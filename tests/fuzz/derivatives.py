@@ -3,6 +3,8 @@
 
     derivatives.py FLC COUNT [SEED]      COUNT programs from SEED on; prints those that disagree
     derivatives.py --idioms FLC COUNT [SEED]     the same, of what people write, of any size (idioms/smooth.py)
+    derivatives.py --changing FLC COUNT [SEED]   the same, with arrays that change in loops (idioms/changing.py)
+    derivatives.py --ties FLC COUNT [SEED]       those where equal values meet (idioms/ties.py), without differences
     derivatives.py --print SEED          the program of that seed
 
 A program takes a scalar, a vector and a matrix, and computes one number.  What it prints is its
@@ -15,7 +17,9 @@ import subprocess
 import sys
 import tempfile
 
+from idioms.changing import ChangingGenerator
 from idioms.smooth import SmoothGenerator
+from idioms.ties import TiesGenerator
 
 OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", "f64.highest"),
              ("(\\a b -> a + b + a * b)", "0"))
@@ -266,12 +270,12 @@ def close(a, b, tolerance):
     return abs(a - b) <= tolerance * max(1, abs(a), abs(b))
 
 
-def complaint(values):
-    """Why the values disagree, or None.  Differences that depend on h are not held against us."""
+def complaint(values, ties=False):
+    """Why the values disagree, or None.  Differences that depend on h are not held against us, nor any where values meet."""
     near, far, forward, backward, second, over_reverse, over_forward = values
     if not all(map(math.isfinite, values)):
         return "not finite"
-    jump = abs(second) * 1e-5 > 1e-4 * max(1, abs(forward))  # equal values meet in a max, say
+    jump = ties or abs(second) * 1e-5 > 1e-4 * max(1, abs(forward))  # equal values meet in a max, say
     # Reverse mode adds up in another order, and what the derivative does with that the second one tells.
     if not close(forward, backward, 1e-8) and abs(forward - backward) > 1e-12 * abs(over_forward):
         return "forward and reverse differ"
@@ -291,7 +295,7 @@ def numbers(text):
     return [float(n) for n in first.replace("f64.", "").replace("f64", "").split(",")]
 
 
-def run(flc, text, values="1e-5"):
+def run(flc, text, values="1e-5", ties=False):
     with tempfile.NamedTemporaryFile("w", suffix=".fl") as file:
         file.write(text)
         file.flush()
@@ -299,28 +303,29 @@ def run(flc, text, values="1e-5"):
                               text=True, timeout=300)
     if done.returncode:
         return done.stderr.strip()[:500] or f"status {done.returncode}"
-    return complaint(numbers(done.stdout))
+    return complaint(numbers(done.stdout), ties)
 
 
-def idiom(seed):
+def idiom(make, seed):
     """A program and its arguments."""
-    generator = SmoothGenerator(seed)
+    generator = make(seed)
     lets, results = generator.program()
     return generator.definitions() + generator.text(lets, results), generator.input()
 
 
 def main():
-    words = [word for word in sys.argv[1:] if word != "--idioms"]
-    idioms = len(words) < len(sys.argv) - 1
+    kinds = {"--idioms": SmoothGenerator, "--changing": ChangingGenerator, "--ties": TiesGenerator}
+    words = [word for word in sys.argv[1:] if word not in kinds]
+    idioms = next((kinds[word] for word in sys.argv[1:] if word in kinds), None)
     if words[0] == "--print":
         seed = int(words[1])
-        print("\n".join(idiom(seed)) if idioms else program(seed))
+        print("\n".join(idiom(idioms, seed)) if idioms else program(seed))
         return
     flc, count = words[0], int(words[1])
     first = int(words[2]) if len(words) > 2 else 0
     wrong = 0
     for seed in range(first, first + count):
-        message = run(flc, *idiom(seed)) if idioms else run(flc, program(seed))
+        message = run(flc, *idiom(idioms, seed), idioms is TiesGenerator) if idioms else run(flc, program(seed))
         if message:
             wrong += 1
             print(f"seed {seed}: {message}", flush=True)

@@ -74,10 +74,9 @@ static Atom of_pow(const OpStep *s) {
   return times(s, s->d, ad_select(s->b, constant, number(s, 0), slope));
 }
 
-// The operand that is the result; of equal ones the first.
+// The operand that is the result; of equal ones the first.  NaN is less and greater than none.
 static Atom of_extremum(const OpStep *s) {
-  bool is_min = s->op == OP_MIN;
-  Atom first = apply2(s, OP_LE, s->x[is_min ? 0 : 1], s->x[is_min ? 1 : 0]);
+  Atom first = apply2(s, OP_EQ, s->x[0], s->y);
   Atom zero = number(s, 0);
   return ad_select(s->b, first, s->arg == 0 ? s->d : zero, s->arg == 0 ? zero : s->d);
 }
