@@ -342,7 +342,8 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
   const char *arg = is_long && *rest == '=' ? rest + 1 : !is_long && *rest ? rest : NULL;
   if (!o->arg && arg) return rt_usage_error("option --%s takes no value", o->name);
   if (o->arg && !arg) arg = argv[*at] ? argv[(*at)++] : NULL;
-  if (o->arg && !arg) return rt_usage_error("option --%s needs %s", o->name, o->arg);
+  bool lacks = o->arg && (!arg || (!*arg && strcmp(o->arg, "FILE") == 0));
+  if (lacks) return rt_usage_error("option --%s needs %s", o->name, o->arg);
   return rt_apply_option(cli, o, arg);
 }
 

@@ -141,9 +141,37 @@ static int end_with(OptionReader *r, int status) {
   return 0;
 }
 
+// Texts may be empty, and so may a program that others would run in.
+static bool may_be_empty(const Option *o) {
+  return !o->arg || strcmp(o->arg, "TEXT") == 0 || strcmp(o->arg, "PROGRAM") == 0;
+}
+
+// The row of an option whose argument is empty and should not be, such as that of a variable
+// which the shell does not know; or NULL.
+static const Option *lacks_argument(const OptionReader *r, int found) {
+  if (!optarg || *optarg) return NULL;
+  const Option *o = r->command->options;
+  while (o->name && o->id != found && o->letter != found)
+    o++;
+  return o->name && !may_be_empty(o) ? o : NULL;
+}
+
+// The same of what is left when the options are over.
+static int check_operands(OptionReader *r) {
+  for (int i = optind; i < r->argc; i++)
+    if (!*r->argv[i])
+      return end_with(
+          r, command_usage_error(r->c, "flc %s: a file name is empty", r->command->name));
+  return 0;
+}
+
 int options_next(OptionReader *r) {
   int found = getopt_long(r->argc, r->argv, r->letters, r->names, NULL);
-  if (found == -1) return 0;
+  if (found == -1) return check_operands(r);
+  const Option *lacking = lacks_argument(r, found);
+  if (lacking)
+    return end_with(r, command_usage_error(r->c, "flc %s: --%s needs an argument",
+                                           r->command->name, lacking->name));
   if (found == 'h' || found == OPTION_HELP)
     return end_with(r, options_print_help(r->command));
   if (found == '?' || found == ':') return end_with(r, command_option_error(r, found));

@@ -73,7 +73,7 @@ static int run_file(Compiler *c, const RunCommand *r) {
 }
 
 // The value of `name` at argv[*at], which may be the next word; NULL if something else
-// stands there.
+// stands there, "" if it has none.
 static const char *value_of(const char *name, int argc, char **argv, int *at) {
   size_t length = strlen(name);
   if (!argv[*at] || strncmp(argv[*at], name, length) != 0) return NULL;
@@ -87,6 +87,8 @@ static const char *take_workers(RunCommand *r, int argc, char **argv, int *at) {
   const char *mpi = value_of("--mpi", argc, argv, at);
   const char *workers = mpi ? NULL : value_of("--workers", argc, argv, at);
   int count = 0;
+  if (mpi && !*mpi) return "--mpi needs an argument";
+  if (workers && !*workers) return "--workers needs an argument";
   if (mpi) r->flatten.workers = WORKERS_MPI;
   if (mpi && !mpi_read_count(mpi, &r->processes))
     return text_format("expected a number of processes, found %s", mpi);
@@ -103,12 +105,15 @@ static const char *take_workers(RunCommand *r, int argc, char **argv, int *at) {
 // wrong with it.
 static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   const char *mode = value_of("--flatten", argc, argv, at);
+  if (mode && !*mode) return "--flatten needs an argument";
   if (mode) return set_flatten_mode(&r->flatten, mode);
   const char *most = value_of("--max-versions", argc, argv, at);
+  if (most && !*most) return "--max-versions needs an argument";
   if (most) return set_max_versions(&r->flatten, most);
   r->flatten.reproducible |= strcmp(argv[*at], "--reproducible") == 0;
   if (strcmp(argv[*at], "--reproducible") == 0) return NULL;
   const char *recipe = value_of("--recipe", argc, argv, at);
+  if (recipe && !*recipe) return "--recipe needs an argument";
   if (recipe) r->recipe = recipe;
   return recipe ? NULL : take_workers(r, argc, argv, at);
 }
@@ -127,6 +132,7 @@ static int command_run(Compiler *c, int argc, char **argv) {
   r.count -= dashes;
   if (r.count == 0 || (!dashes && r.rest[0][0] == '-'))
     return command_usage_error(c, "flc run: expected a file name first");
+  if (!*r.rest[0]) return command_usage_error(c, "flc run: a file name is empty");
   r.path = *r.rest++;
   r.count--;
   return run_file(c, &r);

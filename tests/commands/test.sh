@@ -140,6 +140,8 @@ expect 1 'got 1.1f32, expected 1.0f32' '-- ==
 entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^0 passed, 0 failed$' 'entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^warning: nothing was tested: p.fl has no test block$' 'entry main (x: f32) : f32 = x + 0.1'
+"$flc" test p.fl --entry other > out 2>&1 && failures=$((failures + 1))
+grep -q '^error: nothing was tested: p.fl has no test block for `other`$' out || failures=$((failures + 1))
 
 # ---- properties
 

@@ -91,6 +91,19 @@ for command in build lib tune; do expect 1 "flc $command: -o needs an argument" 
 for command in build lib bench profile tree eval; do
   expect 1 "flc $command: --flatten needs an argument" $command q.fl --flatten
 done
+for option in flatten max-versions recipe mpi workers; do
+  expect 1 "^error: flc run: --$option needs an argument" run p.fut --$option
+  expect 1 "^error: flc run: --$option needs an argument" run --$option= p.fut
+done
+for command in build lib bench profile test; do
+  expect 1 "^error: flc $command: --recipe needs an argument" $command p.fut --recipe ''
+done
+expect 1 '^error: flc doc: --output needs an argument' doc -o '' p.fut
+expect 0 '' doc p.fut --title '' -o doc
+for command in check build run lib eval test bench profile tune tree dump fmt doc literate; do
+  expect 1 "^error: flc $command: a file name is empty$" $command ''
+done
+expect 1 '^error: option --tuning needs FILE$' run p.fut --tuning ''
 expect 0 '^$' check q.fl -- -x.fl
 for command in dump tree; do expect 0 main $command -- -x.fl; done
 makes ./-x.c build --emit-c -- -x.fl

@@ -394,10 +394,10 @@ static const char *set_processes(Bench *b, const char *text) {
              : text_format("expected a number of processes, found %s", text);
 }
 
-static const char *set_seconds(const char *text, double *out) {
+static const char *set_seconds(const char *text, double least, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);
-  return end != text && *end == '\0' && *out < 1e6
+  return end != text && *end == '\0' && *out >= least && *out < 1e6
              ? NULL
              : text_format("expected a number of seconds, found %s", text);
 }
@@ -417,9 +417,9 @@ static const char *set_bench_option(Bench *b, int option) {
   case OPT_SORT: return set_sort(b, optarg);
   case OPT_EXCLUDE: vec_push(&b->excluded, optarg); break;
   case OPT_IGNORE: return add_ignored(b, optarg);
-  case OPT_TIMEOUT: return set_seconds(optarg, &b->runner.timeout_s);
+  case OPT_TIMEOUT: return set_seconds(optarg, 1e-3, &b->runner.timeout_s);
   case OPT_SECONDS:
-    problem = set_seconds(optarg, &seconds);
+    problem = set_seconds(optarg, 0, &seconds);
     b->runner.most_us = seconds * 1e6;
     break;
   case OPT_FIXED: b->runner.fixed = true; break;

@@ -203,15 +203,13 @@ static const char *host_program(Compiler *c, const TestOptions *o, int programs)
   return host;
 }
 
-// Says so if there was nothing to test.
-static void warn_of_nothing(const Harness *h) {
-  if (h->total.passed + h->total.failed + h->total.skipped > 0) return;
+// Says so if there was nothing to test, which is an error where it was asked for by name.
+static void report_nothing(const Harness *h) {
   const char *entry = h->options->entry;
   const char *what = entry ? text_format("test block for `%s`", entry) : "test block";
-  if (h->paths->count == 1)
-    warning(h->c, (Loc){ 0 }, "nothing was tested: %s has no %s", h->paths->at[0], what);
-  else
-    warning(h->c, (Loc){ 0 }, "nothing was tested: no program has a %s", what);
+  const char *where = h->paths->count == 1 ? text_format("%s has no", h->paths->at[0])
+                                           : "no program has a";
+  (entry ? error : warning)(h->c, (Loc){ 0 }, "nothing was tested: %s %s", where, what);
   hint(h->c,
        "write one before an entry point: `-- ==` and `-- input { 1 } output { 2 }`");
   diag_flush(h->c);
@@ -228,8 +226,9 @@ static int test_paths(Compiler *c, const TestOptions *options,
          h.total.failed);
   if (h.total.skipped) printf(", %d skipped", h.total.skipped);
   printf("\n");
-  warn_of_nothing(&h);
-  return h.total.failed ? 1 : 0;
+  bool nothing = h.total.passed + h.total.failed + h.total.skipped == 0;
+  if (nothing) report_nothing(&h);
+  return h.total.failed || (nothing && options->entry) ? 1 : 0;
 }
 
 // ---- options
