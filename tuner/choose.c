@@ -13,6 +13,7 @@ SolveProblem choose_problem(const Tuning *t, int count) {
   for (int i = 0; i < seen->groups.count; i++) {
     const EventGroup *g = &seen->groups.at[i];
     if (g->dataset >= count) continue;
+    const DataState *state = &seen->states[g->dataset];
     numbers[i] = kept;
     SolveGroup *out = &groups[kept++];
     *out = (SolveGroup){
@@ -20,12 +21,19 @@ SolveProblem choose_problem(const Tuning *t, int count) {
       g->par,     g->fits,  { samples_typical(&g->us[0]), samples_typical(&g->us[1]) }
     };
     for (int b = 0; b < 2; b++)
-      if (seen->versions[2 * g->guard + b].failure) out->cost[b] = INFINITY;
+      if (state->failure)
+        out->cost[b] = 0;
+      else if (seen->versions[2 * g->guard + b].failure ||
+               state->errors[2 * g->guard + b])
+        out->cost[b] = INFINITY;
   }
   double *weights = new_array(double, count + 1), *base = new_array(double, count + 1);
-  for (int d = 0; d < count; d++) {
-    weights[d] = seen->data[d].weight;
-    base[d] = seen->states[d].base.count ? samples_typical(&seen->states[d].base) : 0;
+  for (int d = 0; d < count; d++) {  // what is left out counts nothing, by any objective
+    bool out = seen->states[d].failure;
+    weights[d] = out ? 0 : seen->data[d].weight;
+    base[d] = out                          ? 1
+              : seen->states[d].base.count ? samples_typical(&seen->states[d].base)
+                                           : 0;
   }
   return (
       SolveProblem){ t->tree, groups, kept, weights, base, count, t->options->objective };
@@ -53,6 +61,14 @@ void choose_measure(Tuning *t, int dataset) {
   if (outcome == REPLAY_FAILED) choose_cover(t, dataset, 1);
   for (int r = 0; r < t->runs && outcome == REPLAY_DOUBTFUL; r++)
     measure_probe(t->m, dataset, tree_cover(t->tree, r));
+}
+
+void choose_working(Tuning *t, int dataset) {
+  DataState *state = &t->seen->states[dataset];
+  if (!state->default_failure || state->default_is_slow) return;
+  for (int run = 0; run < t->runs; run++)
+    if (measure_can_run(t->m, dataset, tree_cover(t->tree, run))) return;
+  state->failure = state->default_failure;
 }
 
 // ---- what is contested
@@ -164,7 +180,7 @@ void choose_known(Tuning *t) {
                              t->choice.thresholds)[g - t->choice.problem.groups]
                      .branch;
     Path path = tree_path_to(t->tree, g->guard, branch);
-    int runs = measure_runs(t->m, g->dataset, evidence_repair(t->seen, path));
+    int runs = measure_runs(t->m, g->dataset, evidence_repair(t->seen, g->dataset, path));
     measure_path(t->m, g->dataset, path, runs + 1);
     vec_each (EventGroup *, group, &t->seen->groups)  // whether it went well or not
       if (group->dataset == g->dataset && group->guard == g->guard)
@@ -193,7 +209,7 @@ static void measure_marked(Tuning *t, const bool *marks, int round) {
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
     for (int run = 0; run < t->runs; run++) {
       if (!marks[d * t->runs + run] || t->seen->states[d].covered) continue;
-      Path path = evidence_repair(t->seen, tree_cover(t->tree, run));
+      Path path = evidence_repair(t->seen, d, tree_cover(t->tree, run));
       tuning_progress(t, 40 + 3 * round, "%s: %s again", t->seen->data[d].name,
                       tree_path_text(t->tree, path));
       measure_path(t->m, d, path, 2 * measure_runs(t->m, d, path));

@@ -12,6 +12,10 @@ double *choice_times(const Choice *c);
 // Runs every version of the data set `runs` times, forced.
 void choose_cover(Tuning *t, int dataset, int runs);
 
+// Where the program fails by default, is there a path on which it does not?  If not, the data set
+// is left out.
+void choose_working(Tuning *t, int dataset);
+
 // Measures every version on the data set: by replay, or by whole runs where that is not
 // possible.
 void choose_measure(Tuning *t, int dataset);

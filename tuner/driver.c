@@ -105,9 +105,11 @@ static int *by_time(const Evidence *e) {
 static void tune_datasets(Tuning *t) {
   Measure *m = t->m;
   Evidence *seen = t->seen;
+  t->checks.before = measure_default_thresholds(m);  // later the program may be gone
   for (int d = 0; d < seen->dataset_count; d++) {
     tuning_progress(t, 2, "%s: default", seen->data[d].name);
     measure_default(m, d);
+    choose_working(t, d);
   }
   // The first runs compile kernels, which leaves half of the time for measuring at least.
   m->limits.deadline = fmax(m->limits.deadline, child_now() + 0.5 * t->options->budget_s);
@@ -119,10 +121,17 @@ static void tune_datasets(Tuning *t) {
     DataState *state = &seen->states[order[i]];
     if (state->base.count == 0) state->failure = state->default_failure;
   }
+  measure_settle(m);
   choose_settled(t);
-  t->checks.before = m->interrupted ? NULL : measure_default_thresholds(m);
   verify(t);
   if (!t->options->no_sizes && !m->interrupted) sizes_choose(t);
+}
+
+static int left_out(const Tuning *t) {
+  int count = 0;
+  for (int d = 0; d < t->seen->dataset_count; d++)
+    count += t->seen->states[d].failure != NULL;
+  return count;
 }
 
 // Covering runs that neither happened nor failed.
@@ -193,9 +202,10 @@ Tuning *tuner_run(const TunerOptions *options) {
   t->seconds = child_now() - started;
   tuning_progress(t, 100, "\r\033[K");
   if (!t->problem_text && !anything_ran(t))
-    t->problem_text =
-        text_format("no version could be measured\n%s", text_str(t->m->report));
+    t->problem_text = text_format("no version could be measured\n%s%s",
+                                  settings_failures(t), text_str(t->m->report));
   if (t->problem_text) return t;
+  t->left_out = left_out(t);
   t->missing = options->range_count ? 0 : missing_runs(t);
   find_alone(t);
   write_results(t);

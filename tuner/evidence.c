@@ -14,15 +14,39 @@ void evidence_add_dataset(Evidence *e, TunerDataset data) {
   e->data[e->dataset_count++] = data;
   state->least_us = INFINITY;
   state->slow = new_array(bool, 2 * e->tree->guard_count + 1);
+  state->errors = new_array(const char *, 2 * e->tree->guard_count + 1);
 }
 
-Path evidence_repair(const Evidence *e, Path path) {
+// Neither itself nor, if it leads to further guards, by what is behind one of them can it be used.
+static bool is_bad(const Evidence *e, int dataset, int version) {
+  if (e->versions[version].failure || e->states[dataset].errors[version]) return true;
+  for (int g = version / 2 + 1; g < e->tree->guard_count; g++) {
+    const TreeGuard *inner = &e->tree->guards[g];
+    if (inner->parent == version / 2 && inner->parent_branch == version % 2 &&
+        is_bad(e, dataset, 2 * g) && is_bad(e, dataset, 2 * g + 1))
+      return true;
+  }
+  return false;
+}
+
+// Can the guard be asked, if those around it are decided so?
+static bool can_be_asked(const Evidence *e, int guard, const char *outcome) {
+  int parent = e->tree->guards[guard].parent;
+  return parent < 0 || !outcome[parent] ||
+         outcome[parent] == (e->tree->guards[guard].parent_branch ? 'F' : 'T');
+}
+
+// What the path leaves open is decided by the default, or as in the run that worked.
+Path evidence_repair(const Evidence *e, int dataset, Path path) {
+  const char *works = e->states[dataset].works.outcome;
   size_t count = (size_t)e->tree->guard_count;
   char *outcome = mem_alloc_plain(count + 1);
   memcpy(outcome, path.outcome, count);
   for (int g = 0; g < e->tree->guard_count; g++) {
-    bool first = e->versions[2 * g].failure, second = e->versions[2 * g + 1].failure;
+    bool first = is_bad(e, dataset, 2 * g), second = is_bad(e, dataset, 2 * g + 1);
+    if (works && !outcome[g]) outcome[g] = works[g];
     if (first != second) outcome[g] = first ? 'F' : 'T';
+    if (!can_be_asked(e, g, outcome)) outcome[g] = '\0';
   }
   return (Path){ outcome };
 }

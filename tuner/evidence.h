@@ -36,9 +36,12 @@ typedef struct Version {
 typedef struct DataState {
   const char *failure;          // the program fails on it whatever the version, or NULL
   const char *default_failure;  // ... with its own thresholds
+  bool default_is_slow;         // which is one of time
+  Path works;                   // a path that does, if the default fails; or outcome NULL
   double least_us;              // of all runs so far; INFINITY
   Samples base;                 // outside of versions
   bool *slow;                   // per version: it ran into the time limit here
+  const char **errors;          // per version: what the program said of it here, or NULL
   bool covered;                 // replay has shown all versions
 } DataState;
 
@@ -63,5 +66,5 @@ int evidence_group(Evidence *e, int dataset, int guard, int parent, int64_t par,
 // Adds a run to the samples of the data set.
 void evidence_add_run(Evidence *e, int dataset, const Run *run);
 
-// The path with every version replaced that must not be used.
-Path evidence_repair(const Evidence *e, Path path);
+// The path with every version replaced that must not be used on the data set.
+Path evidence_repair(const Evidence *e, int dataset, Path path);

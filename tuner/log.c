@@ -32,7 +32,8 @@ static json_t *run_json(const TunerLog *log, const Run *run) {
       json_pack("{s:s,s:s,s:s}", "key", log->key, "data", run->data, "path", run->path);
   if (run->failure) {
     json_object_set_new(line, "failure", json_string(quote_utf8(run->failure)));
-    json_object_set_new(line, "timeout", json_boolean(run->timeout));
+    json_object_set_new(line, "timeout", json_boolean(run->kind == FAILURE_IN_TIME));
+    json_object_set_new(line, "error", json_boolean(run->kind == FAILURE_ON_DATA));
     return line;
   }
   json_object_set_new(line, "us", json_real(run->us));
@@ -110,7 +111,9 @@ static bool read_run(const TunerLog *log, const json_t *json, Run *run) {
   if (!key || !log->key || strcmp(key, log->key) != 0) return false;
   *run = (Run){ .data = text_of(json, "data"), .path = text_of(json, "path") };
   run->failure = text_of(json, "failure");
-  run->timeout = json_is_true(json_object_get(json, "timeout"));
+  run->kind = json_is_true(json_object_get(json, "timeout")) ? FAILURE_IN_TIME
+              : json_is_true(json_object_get(json, "error")) ? FAILURE_ON_DATA
+                                                             : FAILURE_OF_VERSION;
   run->us = json_number_value(json_object_get(json, "us"));
   run->base_us = json_number_value(json_object_get(json, "base_us"));
   return run->data && run->path && read_groups(json_object_get(json, "groups"), run);

@@ -14,12 +14,19 @@ typedef struct RunGroup {
   double us;
 } RunGroup;
 
+// What a failure says.
+typedef enum FailureKind {
+  FAILURE_OF_VERSION,  // a crash or a wrong result: the version is not used any more
+  FAILURE_IN_TIME,     // it may just be slow on these data
+  FAILURE_ON_DATA,     // an error that the program reports, such as too little memory
+} FailureKind;
+
 // A run of a path; or a failure of it.
 typedef struct Run {
   const char *data;  // hash of the data set
   const char *path;
   const char *failure;  // NULL: it went well
-  bool timeout;         // the failure is one of time
+  FailureKind kind;     // of the failure
   double us, base_us;
   RunGroup *groups;
   int group_count;

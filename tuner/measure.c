@@ -50,7 +50,8 @@ static bool is_slow(const Measure *m, int dataset, Path path) {
 bool measure_was_tried(const Measure *m, int dataset, Path path) {
   const DataState *state = &m->seen->states[dataset];
   if (state->failure || state->covered || is_slow(m, dataset, path)) return true;
-  const char *text = tree_path_text(m->seen->tree, evidence_repair(m->seen, path));
+  const char *text =
+      tree_path_text(m->seen->tree, evidence_repair(m->seen, dataset, path));
   vec_each (const PathRuns *, p, &m->paths)
     if (p->dataset == dataset && strcmp(p->text, text) == 0 && (p->runs > 0 || p->failed))
       return true;
@@ -265,7 +266,8 @@ const char *measure_check_result(Measure *m, int dataset) {
 }
 
 typedef struct Outcome {
-  bool ok, timeout;
+  bool ok;
+  FailureKind kind;
   const char *failure;  // NULL with !ok: interrupted
   double us;
 } Outcome;
@@ -273,8 +275,11 @@ typedef struct Outcome {
 static Outcome failed(Reply reply) {
   if (reply.status == REPLY_INTERRUPTED) return (Outcome){ .ok = false };
   const char *text = text_format("%.*s", (int)strcspn(reply.text, "\n"), reply.text);
-  if (reply.status == REPLY_TIMEOUT) text = "it did not end in time";
-  return (Outcome){ .timeout = reply.status == REPLY_TIMEOUT, .failure = text };
+  FailureKind kind = reply.status == REPLY_TIMEOUT   ? FAILURE_IN_TIME
+                     : reply.status == REPLY_FAILURE ? FAILURE_ON_DATA
+                                                     : FAILURE_OF_VERSION;
+  if (kind == FAILURE_IN_TIME) text = "it did not end in time";
+  return (Outcome){ .kind = kind, .failure = text };
 }
 
 typedef struct Attempt {
@@ -313,13 +318,19 @@ static int version_named(const Measure *m, const char *name) {
   return -1;
 }
 
-// What ran into the limit may just be slow there; what never ended anywhere is given up.
+// What ran into the limit may just be slow there; what never ended anywhere is given up.  Errors
+// say nothing about other data, until all are known (measure_settle).
 static void count_failure(Measure *m, int dataset, const Run *run) {
   int v = version_named(m, run->path);
   if (v < 0) return;
   Version *version = &m->seen->versions[v];
-  if (run->timeout) {
-    m->seen->states[dataset].slow[v] = true;
+  DataState *state = &m->seen->states[dataset];
+  if (run->kind == FAILURE_ON_DATA) {
+    if (!state->errors[v]) state->errors[v] = run->failure;
+    return;
+  }
+  if (run->kind == FAILURE_IN_TIME) {
+    state->slow[v] = true;
     version->timeouts++;
     if (version->successes > 0 || version->timeouts < 2) return;
   }
@@ -327,16 +338,28 @@ static void count_failure(Measure *m, int dataset, const Run *run) {
 }
 
 void measure_blame(Measure *m, int dataset, int version, const char *failure,
-                   bool timeout) {
+                   FailureKind kind) {
   const char *name = tree_version_name(m->seen->tree, version / 2, version % 2);
-  Run run = { .data = m->seen->data[dataset].hash,
-              .path = name,
-              .failure = failure,
-              .timeout = timeout };
+  Run run = {
+    .data = m->seen->data[dataset].hash, .path = name, .failure = failure, .kind = kind
+  };
   log_append(&m->log, &run);
   count_failure(m, dataset, &run);
   tell(m, "%s: version %s: %s%s", m->seen->data[dataset].name, name, failure,
        m->seen->versions[version].failure ? " (it is not used)" : "");
+}
+
+void measure_settle(Measure *m) {
+  for (int v = 0; v < 2 * m->seen->tree->guard_count; v++) {
+    Version *version = &m->seen->versions[v];
+    bool before = version->failure != NULL;
+    for (int d = 0; d < m->seen->dataset_count && !version->successes; d++)
+      if (!version->failure && !m->seen->states[d].failure)
+        version->failure = m->seen->states[d].errors[v];
+    if (version->failure && !before)
+      tell(m, "version %s: %s (it is not used)",
+           tree_version_name(m->seen->tree, v / 2, v % 2), version->failure);
+  }
 }
 
 static bool is_leaf_branch(const Tree *tree) {
@@ -370,18 +393,19 @@ static void find_culprit(Measure *m, int dataset, Path path, Outcome outcome) {
   VersionVec found = suspects(m, path, false);
   if (found.count == 0) found = suspects(m, path, true);
   if (found.count == 1) {
-    measure_blame(m, dataset, found.at[0], outcome.failure, outcome.timeout);
+    measure_blame(m, dataset, found.at[0], outcome.failure, outcome.kind);
     return;
   }
   bool found_one = false;
   vec_each (const int *, v, &found) {
     if (m->interrupted) return;
-    Path alone = evidence_repair(m->seen, tree_path_to(m->seen->tree, *v / 2, *v % 2));
+    Path alone =
+        evidence_repair(m->seen, dataset, tree_path_to(m->seen->tree, *v / 2, *v % 2));
     Run run;
     Outcome again = run_path(
         m, (Attempt){ dataset, tree_path_text(m->seen->tree, alone), true, true }, &run);
     if (again.ok || !again.failure) continue;
-    measure_blame(m, dataset, *v, again.failure, again.timeout);
+    measure_blame(m, dataset, *v, again.failure, again.kind);
     found_one = true;
   }
   if (!found_one)
@@ -428,20 +452,32 @@ static bool sample(Measure *m, int dataset, Path path, PathRuns *runs) {
 void measure_probe(Measure *m, int dataset, Path path) {
   Run run;
   if (!measure_time_left(m)) return;
-  path = evidence_repair(m->seen, path);
+  path = evidence_repair(m->seen, dataset, path);
   Attempt attempt = { dataset, tree_path_text(m->seen->tree, path), true, true };
   Outcome outcome = run_path(m, attempt, &run);
   if (!outcome.ok && outcome.failure) find_culprit(m, dataset, path, outcome);
 }
 
-void measure_path(Measure *m, int dataset, Path path, int wanted) {
-  if (m->seen->states[dataset].failure || is_slow(m, dataset, path)) return;
-  path = evidence_repair(m->seen, path);
+// Runs of the path until there are `wanted`; false if one failed, so that others may be asked for.
+static bool sample_path(Measure *m, int dataset, Path path, int wanted) {
   int index =
       (int)(path_runs(m, dataset, tree_path_text(m->seen->tree, path)) - m->paths.at);
   while (m->paths.at[index].runs < wanted && !m->paths.at[index].failed) {
-    if (!measure_time_left(m)) return;
-    if (!sample(m, dataset, path, &m->paths.at[index])) return;
+    if (!measure_time_left(m)) return true;
+    if (!sample(m, dataset, path, &m->paths.at[index])) return false;
+  }
+  return true;
+}
+
+// After a failure once more without the version that is to blame.
+void measure_path(Measure *m, int dataset, Path path, int wanted) {
+  if (m->seen->states[dataset].failure || is_slow(m, dataset, path)) return;
+  Path repaired = evidence_repair(m->seen, dataset, path);
+  while (!sample_path(m, dataset, repaired, wanted)) {
+    Path next = evidence_repair(m->seen, dataset, path);
+    if (memcmp(next.outcome, repaired.outcome, (size_t)m->seen->tree->guard_count) == 0)
+      return;
+    repaired = next;
   }
 }
 
@@ -454,9 +490,22 @@ void measure_default(Measure *m, int dataset) {
     state->least_us = fmin(state->least_us, outcome.us);
   } else if (outcome.failure) {
     state->default_failure = outcome.failure;
-    tell(m, "%s: fails with the default thresholds: %s", m->seen->data[dataset].name,
-         outcome.failure);
+    state->default_is_slow = outcome.kind == FAILURE_IN_TIME;
   }
+}
+
+bool measure_can_run(Measure *m, int dataset, Path path) {
+  Run run;
+  DataState *state = &m->seen->states[dataset];
+  if (!measure_time_left(m)) return false;
+  Attempt attempt = { dataset, tree_path_text(m->seen->tree, path), true, true };
+  Outcome outcome = run_path(m, attempt, &run);
+  if (!outcome.ok) return false;
+  state->works = path;
+  state->least_us = fmin(state->least_us, outcome.us);
+  tell(m, "%s: fails with the default thresholds: %s", m->seen->data[dataset].name,
+       state->default_failure);
+  return true;
 }
 
 // ---- whole runs

@@ -58,6 +58,13 @@ void measure_unload(Measure *m, int dataset);
 // Runs by default on the data set: the reference result, a first idea of the time.
 void measure_default(Measure *m, int dataset);
 
+// Does the program run on the data set along the path, though it fails by default?  Nobody is to
+// blame if it does not: the data may be wrong.
+bool measure_can_run(Measure *m, int dataset, Path path);
+
+// All data sets were measured: versions that reported errors and never worked are not used.
+void measure_settle(Measure *m);
+
 // Makes sure of `runs` runs of the path, as far as time and failures allow.
 void measure_path(Measure *m, int dataset, Path path, int runs);
 
@@ -99,6 +106,6 @@ Reply measure_call(Measure *m, int dataset, bool first, double *us);
 const char *measure_check_result(Measure *m, int dataset);
 // Notes that the version failed.
 void measure_blame(Measure *m, int dataset, int version, const char *failure,
-                   bool timeout);
+                   FailureKind kind);
 // Runs the path without keeping its times: does it fail?  If so a version is blamed.
 void measure_probe(Measure *m, int dataset, Path path);

@@ -233,6 +233,9 @@ static void header(const Page *p) {
               t->seconds);
   if (t->m->replayed) text_printf(p->out, ", %d more from the log", t->m->replayed);
   text_printf(p->out, "; %d runs cover all versions of a data set</p>\n", t->runs);
+  if (t->left_out)
+    text_printf(p->out, "<p class=bad>%s:</p><pre class=bad>%s</pre>\n",
+                quote_html(settings_left_out(t)), quote_html(settings_failures(t)));
   if (t->checks.kept_before)
     text_add(p->out, "<p class=bad>The default thresholds were kept: they were faster in "
                      "whole runs.</p>\n");

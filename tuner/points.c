@@ -12,16 +12,20 @@ static SolveProblem problem_of_one(const Points *points, int dataset) {
   return points_problem(points, &dataset, 1, NULL);
 }
 
-static double *time_runs(const Tuning *t, const SolveProblem *p) {
+static double *time_runs(const Tuning *t, int dataset, const SolveProblem *p) {
   double *us = new_array(double, t->runs + 1);
   for (int run = 0; run < t->runs; run++) {
-    Path path = evidence_repair(t->seen, tree_cover(t->tree, run));
+    Path path = evidence_repair(t->seen, dataset, tree_cover(t->tree, run));
     int64_t *thresholds = new_array(int64_t, t->tree->guard_count + 1);
     for (int g = 0; g < t->tree->guard_count; g++)
       thresholds[g] = path.outcome[g] == 'T' ? 0 : SOLVE_NEVER;
     us[run] = solve_times(p, thresholds)[0];
   }
   return us;
+}
+
+static bool is_unusable(const Evidence *seen, int dataset, int version) {
+  return seen->versions[version].failure || seen->states[dataset].errors[version];
 }
 
 void points_add(Points *points, int dataset) {
@@ -37,7 +41,7 @@ void points_add(Points *points, int dataset) {
     SolveGroup group = { .guard = g->guard, .par = g->par, .fits = g->fits };
     group.parent = g->parent < 0 ? -1 : numbers[g->parent];
     for (int b = 0; b < 2; b++) {
-      bool failed = seen->versions[2 * g->guard + b].failure != NULL;
+      bool failed = is_unusable(seen, dataset, 2 * g->guard + b);
       group.cost[b] = failed ? INFINITY : samples_low(&g->us[b]);
       out->errors[kept][b] = samples_low_error(&g->us[b]);
     }
@@ -48,13 +52,13 @@ void points_add(Points *points, int dataset) {
   out->base = base->count ? samples_low(base) : 0;
   SolveProblem p = problem_of_one(points, dataset);
   SolveResult best = solve(&p);
-  out->best_us = best.times[0];
+  out->best_us = seen->states[dataset].failure ? INFINITY : best.times[0];
   out->fates = solve_fates(&p, solve_thresholds(&p, &best));
-  out->run_us = time_runs(points->t, &p);
+  out->run_us = time_runs(points->t, dataset, &p);
   for (int i = 0; i < kept; i++)  // unknown, so at least slow
     for (int b = 0; b < 2; b++)
       if (isinf(out->groups[i].cost[b]) &&
-          !seen->versions[2 * out->groups[i].guard + b].failure)
+          !is_unusable(seen, dataset, 2 * out->groups[i].guard + b))
         out->groups[i].cost[b] = POINTS_FAR * out->best_us;
 }
 

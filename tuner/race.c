@@ -173,7 +173,7 @@ RaceResult race_paths(Tuning *t, int dataset, double seconds, const Decision *de
   Race r = { .t = t, .dataset = dataset, .decisions = decisions };
   for (int run = 0; run < t->runs; run++)
     if (!skip || !skip[run])
-      enter_race(&r, evidence_repair(t->seen, tree_cover(t->tree, run)));
+      enter_race(&r, evidence_repair(t->seen, dataset, tree_cover(t->tree, run)));
   if (r.racers.count == 0) return (RaceResult){ .ok = false };
   if (decisions) vec_push(&r.racers, (Racer){ .path = "-" });
   RaceResult result = { .ok = run_race(&r, seconds) };

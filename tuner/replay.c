@@ -60,7 +60,7 @@ static void hear_inside(const Listener *l, const char *text) {
 
 static void hear_failure(const Listener *l, RaceGroup *g, int k, const char *text) {
   g->list[k].failed = true;
-  measure_blame(l->r->m, l->dataset, g->leaves[k], text, false);
+  measure_blame(l->r->m, l->dataset, g->leaves[k], text, FAILURE_ON_DATA);
 }
 
 // "n*p=4096: not main.top_2 1.83 ms, main.top_0 2.1 ms"
@@ -149,7 +149,9 @@ static Reply send_plans(const Listener *l) {
     text_printf(line, "replay_plan %s", tree->guards[root].node->name);
     TreeBranches leaves = tree_alternatives(tree, root);
     vec_each (const int *, leaf, &leaves) {
-      bool bad = seen->versions[*leaf].failure || seen->states[l->dataset].slow[*leaf];
+      const DataState *state = &seen->states[l->dataset];
+      bool bad =
+          seen->versions[*leaf].failure || state->slow[*leaf] || state->errors[*leaf];
       Path path = tree_path_below(tree, root, *leaf / 2, *leaf % 2);
       text_printf(line, " %s", bad ? "-" : tree_path_text(tree, path));
     }
@@ -215,7 +217,8 @@ static bool blame_last(Listener *l, Reply reply) {
   bool timeout = reply.status == REPLY_TIMEOUT;
   l->trying->list[l->trying_alternative].failed = true;
   measure_blame(l->r->m, l->dataset, l->trying->leaves[l->trying_alternative],
-                timeout ? "it did not end in time" : reply.text, timeout);
+                timeout ? "it did not end in time" : reply.text,
+                timeout ? FAILURE_IN_TIME : FAILURE_OF_VERSION);
   l->trying = NULL;
   return true;
 }

@@ -164,6 +164,13 @@ static int measure_point(Sampler *s, const int64_t *sizes, const Decision *decis
   memcpy(t->sampling.points + d * s->dims, sizes, (size_t)s->dims * sizeof *sizes);
   measure_add(t->m, data);
   measure_default(t->m, d);
+  choose_working(t, d);
+  if (t->seen->states[d].failure) {
+    measure_unload(t->m, d);
+    unlink(data.file);
+    points_add(&s->points, d);
+    return d;
+  }
   for (int run = 0; run < t->runs; run++)
     if (!is_hopeless(s, d, run, seconds))
       measure_path(t->m, d, tree_cover(t->tree, run), 1);

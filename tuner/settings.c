@@ -161,6 +161,25 @@ static void add_comments(Text *text, const char *lines) {
   }
 }
 
+const char *settings_failures(const Tuning *t) {
+  Text *text = text_new();
+  int count = 0;
+  for (int d = 0; d < t->seen->dataset_count; d++)
+    if (t->seen->states[d].failure && count++ < MOST_LOSSES)
+      text_printf(text, "%s%s: %s", count > 1 ? "\n" : "", t->seen->data[d].name,
+                  t->seen->states[d].failure);
+  if (count > MOST_LOSSES) text_printf(text, "\nand %d more", count - MOST_LOSSES);
+  return text_str(text);
+}
+
+const char *settings_left_out(const Tuning *t) {
+  if (!t->left_out) return NULL;
+  const char *what = t->options->range_count ? "point" : "data set";
+  return text_format("%d of %d %ss left out, on which the program fails whatever the "
+                     "version",
+                     t->left_out, t->seen->dataset_count, what);
+}
+
 const char *settings_text(const Tuning *t) {
   Text *text = text_new();
   text_printf(text, "-- Settings for %s, entry point %s, chosen by flc tune.\n",
@@ -171,6 +190,10 @@ const char *settings_text(const Tuning *t) {
   if (t->m->interrupted) text_add(text, "-- interrupted: not everything was measured\n");
   if (t->missing)
     text_printf(text, "-- incomplete: %d covering runs were not made\n", t->missing);
+  if (t->left_out) {
+    text_printf(text, "-- %s:\n", settings_left_out(t));
+    add_comments(text, settings_failures(t));
+  }
   const char *conflicts = settings_conflicts(t);
   if (*conflicts) text_add(text, "-- conflicts:\n");
   add_comments(text, conflicts);
@@ -197,7 +220,7 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
   const Verified *v = &t->checks.verified[d];
   text_printf(text, "  %-24s", t->seen->data[d].name);
   if (t->seen->states[d].failure) {
-    text_printf(text, " fails: %s\n", t->seen->states[d].failure);
+    text_printf(text, " left out: %s\n", t->seen->states[d].failure);
     return;
   }
   text_printf(text, " predicted %s", tuning_time(predicted));
@@ -232,6 +255,7 @@ static void summarise_ranges(Text *text, const Tuning *t) {
           : NULL;
   text_printf(text, "  %d points measured in %d cells\n", t->sampling.holdout_from,
               t->sampling.cells);
+  if (t->left_out) text_printf(text, "%s\n", settings_failures(t));
   if (!last || !last->points) return;
   summarise_precision(text, last);
   if (t->sampling.before_precision.points) {

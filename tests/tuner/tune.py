@@ -63,10 +63,10 @@ class Case:
         return [FLC, "tune", str(self.folder / "p.fl"), "--program", server, *data,
                 "--short", "0", *options]
 
-    def tune(self, *options, seed=1):
+    def tune(self, *options, seed=1, status=0):
         done = subprocess.run(self.command(*options, seed=seed), capture_output=True, text=True,
                               timeout=120, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.returncode == status, done.stdout + done.stderr
         return done.stdout
 
     def settings(self):
@@ -269,6 +269,60 @@ def survives(kind, *options):
     return test
 
 
+def leaves_out_data_that_no_version_can_take(kind, *options):
+    def test(folder):
+        wrong = {"fails": kind, "on": ["small"]}
+        case = Case(folder, program=program(**{f"V{v}": wrong for v in range(5)}))
+        for _ in range(2):  # the second time from the log
+            output = case.tune("--timeout", "5", *options, status=2)
+            assert re.search("small +left out: ", output) and "not used" not in output, output
+            assert "missing" not in output and "predicted" in output, output
+            check_settings(case.settings(), {"main.top_0": (257, 4096), "main.intra_1": (0, 256)})
+            text = (case.folder / "p.fl.tuning").read_text()
+            assert "-- 1 of 3 data sets left out" in text and "--   small: " in text, text
+    test.__name__ = "_".join(["leaves_out_data_that_no_version_can_take", kind, *options])
+    return test
+
+
+def data_that_are_left_out_count_nothing(folder):
+    wrong = {"fails": "check", "on": ["small"]}
+    for objective in ("geomean", "max-regret"):
+        case = Case(folder, program=program(**{f"V{v}": wrong for v in range(5)}))
+        page = case.folder / "tune.html"
+        case.tune("--objective", objective, "--no-log", "--report", str(page), status=2)
+        check_settings(case.settings(), {"main.top_0": (257, 4096), "main.top_2": (4097, NEVER)})
+        assert "1 of 3 data sets left out" in page.read_text()
+
+
+def nothing_is_tuned_where_all_data_fail(folder):
+    case = Case(folder, program=program(**{f"V{v}": {"fails": "check"} for v in range(5)}))
+    done = subprocess.run(case.command(), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1 and "no version could be measured" in done.stderr, done
+    assert "large: p.fl:1:1: error: a check failed" in done.stderr, done
+    assert not (case.folder / "p.fl.tuning").exists()
+
+
+def a_version_that_takes_what_the_default_cannot_is_found(folder):
+    wrong = {"fails": "check", "on": ["large"]}
+    for options in ([], ["--no-replay"]):
+        case = Case(folder, program=program(V1=wrong, V2=wrong), defaults={"main.top_0": 10**9})
+        output = case.tune("--no-log", *options)
+        assert "large: fails with the default thresholds" in output and "left out" not in output, output
+        assert "not used" not in output and "missing" not in output, output
+        check_settings(case.settings(), BEST)
+
+
+def an_error_on_some_data_says_nothing_of_others(folder):
+    for options in ([], ["--no-replay"]):
+        failing = {"V2": {"fails": "check", "on": ["large"]}, "V0": {"fails": "check", "on": ["small"]}}
+        case = Case(folder, program=program(**failing))
+        for _ in range(2):  # the second time from the log
+            output = case.tune(*options)
+            assert "not used" not in output and "missing" not in output, output
+            check_settings(case.settings(), {**BEST, "main.intra_1": (17, 4096)})
+        (case.folder / "p.fl.tunelog").unlink()
+
+
 def slow_on_large_only_is_kept_for_small(folder):
     case = Case(folder, program=program(V2={"fails": "hang", "on": ["large"]}))
     case.tune("--timeout", "0.25")
@@ -427,6 +481,10 @@ TESTS = [
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
     whole_runs_also_judge_where_versions_go_by_work, survives("check"), survives("check", "--no-replay"),
     survives("crash", "--no-replay"), survives("hang", "--no-replay"), survives("wrong", "--no-replay"),
+    leaves_out_data_that_no_version_can_take("check"), leaves_out_data_that_no_version_can_take("crash"),
+    leaves_out_data_that_no_version_can_take("check", "--no-replay"), data_that_are_left_out_count_nothing,
+    nothing_is_tuned_where_all_data_fail, a_version_that_takes_what_the_default_cannot_is_found,
+    an_error_on_some_data_says_nothing_of_others,
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
     measures_something_where_the_first_runs_take_all_the_time, dry_runs_write_nothing,

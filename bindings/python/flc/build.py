@@ -35,8 +35,8 @@ def environment(imports):
     return out
 
 
-def run_flc(command, path, options=(), imports=None):
-    """What flc prints, and what it warns of; CompileError with what it says if it fails.
+def run_flc(command, path, options=(), imports=None, fine=(0,)):
+    """What flc prints, and what it warns of; CompileError with what it says if its status is none of these.
 
     It runs beside the program, so that what it makes, and thereby the cache, does not depend on the folder.
     """
@@ -44,7 +44,7 @@ def run_flc(command, path, options=(), imports=None):
     words = [compiler(), command, path.name, *map(str, options)]
     done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
                           errors="replace", cwd=path.parent, env=environment(imports))
-    if done.returncode != 0:
+    if done.returncode not in fine:
         raise CompileError(done.stderr.strip() or f"flc ended with status {done.returncode}")
     return done.stdout, done.stderr.strip()
 

@@ -3,6 +3,7 @@ import inspect
 import re
 import shutil
 import tempfile
+import warnings
 from pathlib import Path
 
 from . import build, opencl, values
@@ -207,7 +208,8 @@ class Module:
 
     def tune(self, train, entry=None, budget=None):
         """Measures the versions of an entry point (by default `main`, or the only one) on lists of arguments, sets the
-        parameters to what was fastest, and returns them.  `budget`: seconds for all measurements."""
+        parameters to what was fastest, and returns them.  `budget`: seconds for all measurements.  Arguments on which the
+        program fails are left out, with a warning."""
         entry = self._entry_name(entry)
         train = list(train)
         for arguments in train:
@@ -226,7 +228,10 @@ class Module:
                 path = Path(folder) / f"set{i}"
                 path.write_bytes(self._data(entry, arguments))
                 options += ["--data", path]
-            build.run_flc("tune", self._path, options, self._imports)
+            # 2: some arguments were left out, as the program fails on them.
+            _, said = build.run_flc("tune", self._path, options, self._imports, fine=(0, 2))
+            if said:
+                warnings.warn(said.removeprefix("warning: "), stacklevel=2)
             found = read_tuning((Path(folder) / "tuning").read_text(encoding="utf-8"))
         # Which recipe a kernel has is compiled in, unless there are several in the source.
         self.set_tuning({name: value for name, value in found.items()

@@ -130,14 +130,25 @@ def test_versions_are_drawn_and_measured(tmp_path):
 def test_recipes_that_the_tuner_finds_are_passed_over(monkeypatch):
     module = flc.source(PRODUCT, name="product")
 
-    def tuner(command, path, options, imports):
+    def tuner(command, path, options, imports, fine):
         file = options[options.index("--output") + 1]
         with open(file, "w", encoding="utf-8") as out:
             out.write("main.top_0=3\nmain.segmap.recipe=6\n")
+        return "", ""
 
     monkeypatch.setattr(build, "run_flc", tuner)
     a = np.ones((8, 4), np.float32)
     assert module.tune([(a, a.T)]) == {"main.top_0": 3}
+
+
+def test_the_tuner_leaves_arguments_out_on_which_the_program_fails():
+    module = flc.source("entry main [n] (xs: [n]i32) = map (\\x -> x / xs[0]) xs", name="quotient")
+    ones = np.ones(8, np.int32)
+    with pytest.warns(UserWarning, match="1 of 2 data sets left out") as caught:
+        module.tune([(ones,), (0 * ones,)], budget=2)
+    assert "division by zero" in str(caught[0].message)
+    with pytest.raises(flc.CompileError, match="no version could be measured"):
+        module.tune([(0 * ones,)], budget=2)
 
 
 def test_profiles_where_numbers_have_commas(tmp_path, monkeypatch):

@@ -279,7 +279,10 @@ static int report(Compiler *c, const Options *o, const Tuning *t) {
   }
   fputs(settings_summary(t), stdout);
   if (!o->tuner.dry_run) printf("wrote %s\n", o->tuner.out_path);
-  return 0;
+  if (!t->left_out) return 0;
+  warning(c, (Loc){ 0 }, "%s:\n%s", settings_left_out(t), settings_failures(t));
+  diag_flush(c);
+  return 2;
 }
 
 static int tune_in(Compiler *c, Options *o, const char *scratch) {
@@ -373,9 +376,12 @@ const Command tune_command = {
   .usage = "FILE [OPTIONS]\n"
            "FILE --explain\n"
            "FILE --check",
-  .about = "Measures the code versions of a program and writes the best thresholds to "
-           "`FILE.tuning`, which `flc run` and `flc bench` then use.  The data sets are "
-           "those of the test blocks, without the cases that are tagged `notune`.",
+  .about =
+      "Measures the code versions of a program and writes the best thresholds to "
+      "`FILE.tuning`, which `flc run` and `flc bench` then use.  The data sets are "
+      "those of the test blocks, without the cases that are tagged `notune`.  Data sets "
+      "on which "
+      "the program fails, whatever the version, are left out; the exit status is 2 then.",
   .options = option_rows,
   .operands = OPERANDS_PROGRAMS,
   .run = command_tune,
