@@ -91,4 +91,4 @@ class PlatformDistribution(Distribution):
         return True
 
 
-setup(distclass=PlatformDistribution, cmdclass={"build_py": BuildWithCompiler, "bdist_wheel": PlatformWheel})
+setup(license="ISC", distclass=PlatformDistribution, cmdclass={"build_py": BuildWithCompiler, "bdist_wheel": PlatformWheel})

@@ -12,7 +12,7 @@ import weakref
 
 import numpy as np
 
-from . import errors
+from . import errors, opencl
 
 SCALARS = {
     "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
@@ -118,7 +118,7 @@ class Library:
             raise errors.OutOfMemory("no memory for a context")
         text = self.error_text()
         if text:
-            raise errors.DeviceError(text)
+            raise errors.DeviceError(text + (opencl.advice() if text.startswith("no OpenCL device") else ""))
 
     def __del__(self):
         """The collector may finalize the library before values that refer to it: they must be freed before the context."""

@@ -24,6 +24,13 @@ def packaged_device():
     return next(iter(sorted(map(str, beside.glob("libpocl*.so")))), None)
 
 
+def advice():
+    """What someone without a device can do about it, as a line for a message."""
+    if any(os.environ.get(name) for name in VARIABLES) or packaged_device():
+        return ""
+    return "\nhint: `pip install pocl-binary-distribution` brings one that runs on the processor, too"
+
+
 def find_device():
     """Tells the loader of PoCL's wheel, if nobody has told it of another device.  Before the loader is first asked."""
     if any(os.environ.get(name) for name in VARIABLES) or glob.glob("/etc/OpenCL/vendors/*.icd"):

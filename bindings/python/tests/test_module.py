@@ -151,6 +151,19 @@ def test_the_tuner_leaves_arguments_out_on_which_the_program_fails():
         module.tune([(0 * ones,)], budget=2)
 
 
+def test_advice_to_those_without_a_device(monkeypatch):
+    from flc import opencl
+    for name in opencl.VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(opencl, "packaged_device", lambda: None)
+    assert "pip install pocl-binary-distribution" in opencl.advice()
+    monkeypatch.setattr(opencl, "packaged_device", lambda: "libpocl.so")
+    assert opencl.advice() == ""
+    monkeypatch.setattr(opencl, "packaged_device", lambda: None)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "/none")  # somebody knows where devices are
+    assert opencl.advice() == ""
+
+
 def test_profiles_where_numbers_have_commas(tmp_path, monkeypatch):
     made = tmp_path / "de_DE.UTF-8"
     try:
