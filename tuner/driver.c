@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- the whole
 
@@ -155,6 +156,15 @@ static bool anything_ran(const Tuning *t) {
   return false;
 }
 
+static const char *nothing_text(const Tuning *t) {
+  if (t->m->interrupted) return "interrupted before a version was measured";
+  const char *report = text_str(t->m->report), *failures = settings_failures(t);
+  int length = (int)strlen(report);
+  if (length && report[length - 1] == '\n') length--;
+  return text_format("no version could be measured%s%s%s%.*s", *failures ? "\n" : "",
+                     failures, length ? "\n" : "", length, report);
+}
+
 static void write_text(Tuning *t, const char *text, const char *path) {
   Text *file = text_new();
   text_add(file, text);
@@ -163,7 +173,10 @@ static void write_text(Tuning *t, const char *text, const char *path) {
 }
 
 static void write_results(Tuning *t) {
-  if (!t->options->dry_run) write_text(t, settings_text(t), t->options->out_path);
+  const char *out = t->options->out_path;
+  t->kept_file = t->m->interrupted && t->checks.blind && access(out, F_OK) == 0;
+  if (!t->options->dry_run && !t->kept_file)
+    write_text(t, settings_text(t), out);
   if (t->options->report_path) write_text(t, page_text(t), t->options->report_path);
 }
 
@@ -201,9 +214,7 @@ Tuning *tuner_run(const TunerOptions *options) {
   measure_all(t);
   t->seconds = child_now() - started;
   tuning_progress(t, 100, "\r\033[K");
-  if (!t->problem_text && !anything_ran(t))
-    t->problem_text = text_format("no version could be measured\n%s%s",
-                                  settings_failures(t), text_str(t->m->report));
+  if (!t->problem_text && !anything_ran(t)) t->problem_text = nothing_text(t);
   if (t->problem_text) return t;
   t->left_out = left_out(t);
   t->missing = options->range_count ? 0 : missing_runs(t);

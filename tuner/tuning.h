@@ -121,10 +121,11 @@ typedef struct Tuning {
   Verification checks;
   Sampling sampling;
   Sizing sizing;
-  int percent;   // of the progress line
-  int runs;      // that cover all versions, per data set
-  int left_out;  // data sets on which the program fails, whatever the version
-  int missing;   // runs that would have shown more versions, had there been time
+  int percent;     // of the progress line
+  int runs;        // that cover all versions, per data set
+  bool kept_file;  // interrupted too early for a better one than is there
+  int left_out;    // data sets on which the program fails, whatever the version
+  int missing;     // runs that would have shown more versions, had there been time
   double seconds;
   const char *problem_text;  // why there is no result, or NULL
 } Tuning;

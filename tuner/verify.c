@@ -199,7 +199,7 @@ static void take_rival(Tuning *t) {
 static bool is_blind(const Tuning *t) {
   const double *times = solve_times(&t->choice.problem, t->choice.thresholds);
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
-    if (isinf(times[d]) && !t->seen->states[d].failure &&
+    if ((isinf(times[d]) || times[d] <= 0) && !t->seen->states[d].failure &&
         !t->seen->states[d].default_failure)
       return true;
   return false;

@@ -358,6 +358,26 @@ def keeps_what_is_there_on_interrupt(folder):
     assert process.returncode == 0, output + errors
     assert "interrupted" in output, output
     assert set(case.settings()) == set(BEST)
+    # A file that is there is not changed for one that knows less.
+    (case.folder / "p.fl.tuning").write_text("main.top_0=77\n")
+    case.calls_file.unlink()
+    process = subprocess.Popen([*case.command(), "--no-log"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(case.calls()) < 4:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=30)
+    assert process.returncode == 0 and "too little was measured to change" in output, output + errors
+    assert case.settings() == {"main.top_0": 77}
+
+
+def says_that_it_was_interrupted_before_anything_was_measured(folder):
+    case = Case(folder, sleep=0.5)
+    process = subprocess.Popen([*case.command(), "--no-log"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(case.calls()) < 1:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 1 and errors == "error: interrupted before a version was measured\n", errors
 
 
 def measures_something_where_the_first_runs_take_all_the_time(folder):
@@ -487,6 +507,7 @@ TESTS = [
     an_error_on_some_data_says_nothing_of_others,
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
+    says_that_it_was_interrupted_before_anything_was_measured,
     measures_something_where_the_first_runs_take_all_the_time, dry_runs_write_nothing,
     writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]

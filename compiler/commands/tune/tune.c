@@ -278,7 +278,9 @@ static int report(Compiler *c, const Options *o, const Tuning *t) {
     return 1;
   }
   fputs(settings_summary(t), stdout);
-  if (!o->tuner.dry_run) printf("wrote %s\n", o->tuner.out_path);
+  if (!o->tuner.dry_run)
+    printf("%s %s\n", t->kept_file ? "too little was measured to change" : "wrote",
+           o->tuner.out_path);
   if (!t->left_out) return 0;
   warning(c, (Loc){ 0 }, "%s:\n%s", settings_left_out(t), settings_failures(t));
   diag_flush(c);
