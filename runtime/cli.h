@@ -13,6 +13,9 @@ struct rt_cli {
   int runs;  // 0: once, no warm-up
   bool binary, no_output, profile, json, server, print_params, tree, list_devices, help;
   bool compiles_only;
+#ifdef RT_WORKERS
+  const char *result_file;  // NULL: the result goes to standard output
+#endif
 #ifdef RT_THREADS
   int split;  // 0: not; workers on parts of each device
 #endif
@@ -50,6 +53,9 @@ enum rt_option_id {
   RT_OPT_LOAD_BINARY,
   RT_OPT_COMPILE_ONLY,
   RT_OPT_SERVER,
+#ifdef RT_WORKERS
+  RT_OPT_RESULT,
+#endif
 #ifdef RT_THREADS
   RT_OPT_SPLIT,
   RT_OPT_WORKERS,
@@ -105,6 +111,9 @@ static const struct rt_option rt_options[] = {
   { 0, "compile-only", NULL, "end when they are written", RT_OPT_COMPILE_ONLY, 0 },
   { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
   { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
+#ifdef RT_WORKERS
+  { 'o', "write-result-to", "FILE", "write the result to a file", RT_OPT_RESULT, 0 },
+#endif
 #ifdef RT_THREADS
   { 0, "split", "N", "N workers, on parts of the device, or of each of `-d '#0,#1'`, `-d all`",
     RT_OPT_SPLIT, 0 },
@@ -266,6 +275,9 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_COMPILE_ONLY: cli->compiles_only = true; return 0;
   case RT_OPT_SERVER: cli->server = true; return 0;
   case RT_OPT_HELP: cli->help = true; return 0;
+#ifdef RT_WORKERS
+  case RT_OPT_RESULT: cli->result_file = arg; return 0;
+#endif
 #ifdef RT_THREADS
   case RT_OPT_SPLIT:
   case RT_OPT_WORKERS:
@@ -349,8 +361,11 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
 
 // ---- running
 
-// The file for times that cannot be written, as far as can be said before; or NULL.
+// The file that cannot be written, as far as can be said before; or NULL.
 RT_FN const char *rt_refused_output(const struct rt_cli *cli) {
+#ifdef RT_WORKERS
+  if (cli->result_file && !rt_is_writable(cli->result_file)) return cli->result_file;
+#endif
   if (cli->time_file && !rt_is_writable(cli->time_file)) return cli->time_file;
   return cli->trace_file && !rt_is_writable(cli->trace_file) ? cli->trace_file : NULL;
 }
@@ -395,6 +410,21 @@ RT_FN int rt_print_result(struct rt_context *ctx, const struct rt_cli *cli, int 
   rt_text_free(&t);
   return error;
 }
+
+#ifdef RT_WORKERS
+// Into the file that was asked for: what mpirun prints for the processes it may lose, and tells
+// nobody.
+RT_FN int rt_save_result(struct rt_context *ctx, const struct rt_cli *cli, int type,
+                         const struct rt_value *value) {
+  struct rt_text t = { NULL, 0, 0 };
+  int error = cli->no_output ? RT_OK : rt_write_value(ctx, type, value, cli->binary, &t);
+  if (!error && !cli->no_output && !rt_write_file(cli->result_file, t.data, t.length))
+    error = rt_error(ctx, RT_OTHER_ERROR, "cannot write %s: %s", cli->result_file,
+                     strerror(errno));
+  rt_text_free(&t);
+  return error;
+}
+#endif
 
 // The value of one parameter.
 RT_FN int rt_read_input(struct rt_context *ctx, struct rt_reader *r,
@@ -477,7 +507,12 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
 #endif
   if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
   if (!error) {
-    error = rt_print_result(ctx, cli, entry->output_type, &out);
+#ifdef RT_WORKERS
+    if (cli->result_file)
+      error = rt_save_result(ctx, cli, entry->output_type, &out);
+    else
+#endif
+      error = rt_print_result(ctx, cli, entry->output_type, &out);
     if (!error) error = rt_write_trace(ctx, cli, entry);
     rt_value_free(ctx, entry->output_type, &out);
   }
@@ -641,7 +676,7 @@ RT_FN int rt_cli_close(struct rt_cli *cli, int status) {
 RT_FN int rt_run_as_worker(struct rt_cli *cli, struct rt_workers *w) {
   cli->cfg->workers = w;
   if (w->rank > 0) {  // what only one worker does
-    cli->time_file = cli->trace_file = NULL;
+    cli->time_file = cli->trace_file = cli->result_file = NULL;
     cli->no_output = true;
     cli->profile = false;
     rt_set_string(&cli->cfg->dump_program_to, NULL);

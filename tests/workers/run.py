@@ -305,7 +305,7 @@ def in_order(flc, folder, start, option):
             check(same(flc, folder, done.stdout, path, "--tolerance", "0"), f"{entry}, the interpreter's bits ({start.__name__}): {done.stderr[:300]}")
 
 
-def failures(start, command):
+def failures(flc, folder, start, command):
     """The worker that fails says so, alone, and nobody waits; there is no result."""
     n = 40
     last = " ".join((array(range(n), "i64"), array([0] * (n - 1) + [n], "i64")))
@@ -315,6 +315,7 @@ def failures(start, command):
             ("[1i64] [true]", [], None, "parameter at"),
             ("[1i64", [], None, "]"),
             ("[1i64] [0i64]", ["-t", "/nowhere/times"], 0, "/nowhere/times"),
+            ("[1i64] [0i64]", ["-o", "/dev/full"], 0, "/dev/full"),
             ("[1i64] [0i64]", ["-d", "#99"], None, "#99"),
         ):
             started = time.time()
@@ -328,6 +329,10 @@ def failures(start, command):
                 check(speaker is None or f"worker {speaker} of {ranks}: " in run.stderr, what)
             check(time.time() - started < FAILURE_SECONDS, "slow: " + what)
 
+        path = os.path.join(folder, "saved")
+        saved = start(ranks, command + ["-e", "picks", "-o", path], "[1i64] [0i64]")
+        good = saved.returncode == 0 and saved.stdout == "" and os.path.exists(path) and same(flc, folder, "1i64", path)
+        check(good, f"a result in a file, {ranks} workers ({start.__name__}): {saved.stderr[:300]}")
         none = start(ranks, command + ["-e", "filled"], NO_SIZE)
         beside = start(ranks, command + ["-e", "eliminated"], "[[1i64], [2i64]] 1i64")
         good = "Index [1, 1] out of bounds for array of shape [2][1]." in beside.stderr and beside.stdout == ""
@@ -572,7 +577,7 @@ def main():
             far = ["env", "POCL_DEVICES=pthread"] if start == mpirun else []
             compare(flc, folder, chosen(expected, start), start, far + command, types_of(start, command))
             in_order(flc, folder, start, option)
-            failures(start, command)
+            failures(flc, folder, start, command)
             serve(flc, folder, start, command)
             if start == mpirun:
                 library(flc, folder)
