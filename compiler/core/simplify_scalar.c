@@ -206,6 +206,22 @@ static const Exp *cancel_difference(const Simplify *s, const Exp *e) {
   return NULL;
 }
 
+// (x + y) * m - x * m => y * m, in any order of factors and addends: the length of row number x of
+// what lies in one dimension, `xs[i * m:(i + 1) * m]`.
+static const Exp *cancel_products(const Simplify *s, const Exp *e) {
+  const Exp *all = simplify_def(s, e->u.op.args[0]),
+            *less = simplify_def(s, e->u.op.args[1]);
+  if (!is_op(all, OP_MUL) || !is_op(less, OP_MUL)) return NULL;
+  for (int k = 0; k < 8; k++) {
+    int by = k & 1, from = k >> 1 & 1, added = k >> 2;
+    const Exp *sum = simplify_def(s, all->u.op.args[1 - by]);
+    if (is_op(sum, OP_ADD) && atom_equal(all->u.op.args[by], less->u.op.args[from]) &&
+        atom_equal(sum->u.op.args[1 - added], less->u.op.args[1 - from]))
+      return exp_op2(OP_MUL, sum->u.op.args[added], all->u.op.args[by]);
+  }
+  return NULL;
+}
+
 // (x - y) + y => x, in either order
 static const Exp *cancel_sum(const Simplify *s, const Exp *e) {
   for (int i = 0; i < 2; i++) {
@@ -236,6 +252,7 @@ static const Exp *integer_rules(Simplify *s, const Exp *e) {
   if (whole) return whole;
   const Exp *better = reassociate(s, e);
   if (!better && e->u.op.op == OP_SUB) better = cancel_difference(s, e);
+  if (!better && e->u.op.op == OP_SUB) better = cancel_products(s, e);
   if (!better && e->u.op.op == OP_ADD) better = cancel_sum(s, e);
   return better;
 }

@@ -36,6 +36,7 @@ CASES = [
     ("softmax", ["[2048][8]f32"], "softmax.top_0=T", ""),
     ("row_largest", ["[4][1024]i32"], "row_largest.top_0=F,row_largest.intra_1=T", ""),
     ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=T", ""),
+    ("sums_of_flat_rows", ["100i64", "[25600]f32"], "sums_of_flat_rows.top_0=T", ""),
     ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
     ("sums_of_rows", ["[512][64]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
     ("sums_of_columns", ["[512][64]f32"], "sums_of_columns.top_0=F,sums_of_columns.intra_1=T", ""),

@@ -631,6 +631,23 @@ END
   expect "the host makes checks of sums with factors of at most 1024, not $factor" $count '^  stage m$' out
 done
 
+# in_rows INDEX: which kernel goes through rows of what lies in one dimension, whose elements are at that index.
+in_rows() {
+  cat > in_rows.fl << END
+entry main [n] (m: i64) (xs: [n]i32) : []i32 =
+  tabulate (n / m) (\\i -> loop s = 0i32 for j < m do s * 3 + xs[$1])
+END
+  "$flc" dump --recipes --code gpu in_rows.fl > out
+}
+for index in 'i * m + j' 'j + m * i' '(i + 1) * m - 1 - j' '(m - i) * m + j' 'i * (m + 20) + j' '2 * i * m + j'; do
+  in_rows "$index"
+  expect "rows of one dimension are staged: $index" 1 '^  stage m$' out
+done
+for index in 'i + j' 'i * m + j + i' 'i / 2 * m + j' '(i & 7) * m + j' 'i * m + j * m' 'i * 40 + j * 2' 'i * 1025 + j' 'i * j'; do
+  in_rows "$index"
+  expect "no rows of one dimension, or not seen to be inside: $index" 0 '^  stage m$' out
+done
+
 cat > rows_into_bins.fl << 'END'
 entry sums [n] [k] [d] (dest: *[k][d]f32) (is: [n]i64) (xs: [n][d]f32) : *[k][d]f32 =
   reduce_by_index dest (map2 (+)) (replicate d 0) is xs

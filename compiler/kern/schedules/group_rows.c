@@ -9,15 +9,25 @@
 // Why: else a copy of the array with its dimensions exchanged is written and read besides, and
 // another one of the result.
 #include "kern/recipes/recipe.h"
+#include "kern/row_index.h"
 #include "kern/schedules/groups.h"
+#include "kern/sums.h"
 #include <string.h>
 
 enum { ROWS = 64, STEPS = 16, LOCAL_BYTES = 32768 };
 
+// What lies in rows of one dimension (`a[n * 100 + m]`) need not be staged: it may be that it
+// cannot.
+typedef struct RowLoop {
+  Name name;
+  bool must;
+} RowLoop;
+
 typedef struct RowSchedule {
   const Axis *points;  // the innermost axis of the grid
+  Map *lets;           // Var -> const Term *
   Map *varies;         // Var -> itself: differs between neighbouring points
-  Vec(Name) loops;     // those that touch words apart
+  Vec(RowLoop) loops;  // those that touch words apart
   bool refused;
 } RowSchedule;
 
@@ -44,6 +54,19 @@ static bool is_apart(const RowSchedule *s, Access access) {
   return others && !term_varies(s, access.index[unit]);
 }
 
+static bool differs_by_point(const void *state, const Term *t) {
+  return term_varies(state, t);
+}
+
+// Do they read words apart as they have rows in one dimension?
+static bool is_in_rows(const RowSchedule *s, Access load) {
+  int unit = tensor_unit_dim(load.tensor);
+  RowQuestion q = { s->lets, differs_by_point, s };
+  RowIndex row;
+  return tensor_root(load.tensor)->space == TENSOR_GLOBAL && unit >= 0 &&
+         kern_row_index(&q, load.index[unit], &row);
+}
+
 static void note_binders(RowSchedule *s, const KernStm *stm) {
   bool same = (stm->kind == KERN_LET && !term_varies(s, stm->u.term));
   if (stm->kind == KERN_LOAD) {
@@ -66,14 +89,17 @@ typedef struct RowPlace {
 
 static void find_in_block(RowSchedule *s, const KernBlock *block, RowPlace at);
 
-static void add_loop_apart(RowSchedule *s, RowPlace at) {
+static void add_loop_apart(RowSchedule *s, RowPlace at, bool must) {
   if (!at.depth) return;
   if (at.depth > 1 || !at.own || at.loop->role == AXIS_HIST) {
-    s->refused = true;
+    s->refused = s->refused || must;
     return;
   }
   int last = s->loops.count - 1;
-  if (last < 0 || s->loops.at[last] != at.loop->name) vec_push(&s->loops, at.loop->name);
+  if (last < 0 || s->loops.at[last].name != at.loop->name)
+    vec_push(&s->loops, (RowLoop){ at.loop->name, must });
+  else
+    s->loops.at[last].must |= must;
 }
 
 static void find_in_axis(RowSchedule *s, const KernStm *stm, RowPlace at) {
@@ -98,8 +124,10 @@ static bool may_not_be_staged(const KernStm *stm) {
 
 static void find_in_stm(RowSchedule *s, const KernStm *stm, RowPlace at) {
   if (may_not_be_staged(stm)) s->refused = true;
-  if (stm->kind == KERN_LOAD && is_apart(s, stm->u.load)) add_loop_apart(s, at);
-  if (stm->kind == KERN_STORE && is_apart(s, stm->u.store.to)) add_loop_apart(s, at);
+  if (stm->kind == KERN_LOAD && is_apart(s, stm->u.load)) add_loop_apart(s, at, true);
+  if (stm->kind == KERN_LOAD && is_in_rows(s, stm->u.load)) add_loop_apart(s, at, false);
+  if (stm->kind == KERN_STORE && is_apart(s, stm->u.store.to))
+    add_loop_apart(s, at, true);
   if (stm->kind == KERN_AXIS) {
     find_in_axis(s, stm, at);
     return;
@@ -131,8 +159,8 @@ static const Axis *innermost_of_grid(const Kern *kern) {
   return found;
 }
 
-static RowSchedule find_apart(const Axis *points) {
-  RowSchedule s = { .points = points, .varies = map_new(NULL) };
+static RowSchedule find_apart(const Kern *kern, const Axis *points) {
+  RowSchedule s = { .points = points, .lets = sum_lets(kern), .varies = map_new(NULL) };
   map_put(s.varies, points->index, points->index);
   find_in_block(&s, points->body, (RowPlace){ 0 });
   return s;
@@ -170,11 +198,36 @@ static int64_t local_bytes(const Kern *kern) {
   return all;
 }
 
+static bool has_to_be_staged(const RowSchedule *s) {
+  vec_each (const RowLoop *, loop, &s->loops)
+    if (loop->must) return true;
+  return false;
+}
+
 bool kern_is_staged(const Kern *kern) {
   const Axis *groups = innermost_of_grid(kern);
   if (!groups || local_bytes(kern) > LOCAL_BYTES) return false;
-  RowSchedule left = find_apart(groups);
-  return !left.refused && !left.loops.count;
+  RowSchedule left = find_apart(kern, groups);
+  return !left.refused && !has_to_be_staged(&left);
+}
+
+static bool stage_or_leave(Recipe *r, const RowLoop *loop, const Recipe *before) {
+  recipe_stage(r, loop->name);
+  if (!r->failed || loop->must) return !r->failed;
+  *r = *before;
+  return false;
+}
+
+static bool stage_row_loop(Recipe *r, const RowLoop *loop) {
+  Recipe before = recipe_copy(r);
+  recipe_where(r, loop->name, STEPS);
+  recipe_split(r, loop->name, STEPS, SPLIT_CHAIN);
+  return stage_or_leave(r, loop, &before);
+}
+
+static void stage_rest(Recipe *r, const RowLoop *rest) {
+  Recipe before = recipe_copy(r);
+  stage_or_leave(r, rest, &before);
 }
 
 static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
@@ -183,15 +236,14 @@ static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
   r.step.groups = true;
   recipe_split(&r, points, ROWS, SPLIT_OVERLAP);
   recipe_bind(&r, points, BIND_ITEM);
-  vec_each (const Name *, loop, &s->loops) {
-    recipe_where(&r, *loop, STEPS);
-    recipe_split(&r, *loop, STEPS, SPLIT_CHAIN);
-    recipe_stage(&r, *loop);
-  }
+  bool staged = false;
+  vec_each (const RowLoop *, loop, &s->loops)
+    staged = stage_row_loop(&r, loop) || staged;
+  if (!staged) r.failed = true;
   if (r.failed) return r;
-  RowSchedule rests = find_apart(innermost_of_grid(r.kern));
-  vec_each (const Name *, rest, &rests.loops)
-    recipe_stage(&r, *rest);
+  RowSchedule rests = find_apart(r.kern, innermost_of_grid(r.kern));
+  vec_each (const RowLoop *, rest, &rests.loops)
+    stage_rest(&r, rest);
   return r;
 }
 
@@ -199,7 +251,7 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
                                          const Kern *kern, const Term *checks) {
   const Axis *points = innermost_of_grid(kern);
   if (!points) return NULL;
-  RowSchedule s = find_apart(points);
+  RowSchedule s = find_apart(kern, points);
   if (s.refused || !s.loops.count) return NULL;
   Recipe r = in_rows(c, kern, &s);
   if (r.failed || !kern_is_staged(r.kern)) return NULL;

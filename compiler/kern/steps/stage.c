@@ -11,11 +11,16 @@
 // several of them read comes from global memory once (CUDA-CHiLL: copy_to_shared), and words that
 // neighbours touch apart from each other move in the order in which they lie.
 //
-// Every index is read as low + (sum of positive multiples of the indices inside the group), through
-// lets, clamps (min, max) and sums: the box of what a group reads begins at `low`, which is what
-// its first point reads in that dimension.  Only clamps can make the box larger than what is read;
-// what would be behind the array's end is then its last element, which nobody reads there.
+// Where points have rows in one dimension (`t[i * m + k]`), row and place are as indices of two
+// dimensions.
+//
+// Every index is read as low + (sum of positive multiples of the indices inside the group, or of
+// how far these are from their last points), through lets, clamps (min, max) and sums: the box of
+// what a group reads begins at `low`, which is the least that it reads in that dimension.  Only
+// clamps can make the box larger than what is read; what would be behind the array's end is then
+// its last element, which nobody reads there.
 #include "base/map.h"
+#include "kern/row_index.h"
 #include "kern/steps/step.h"
 
 enum { MOST_TILES = 8, TILE_BYTES = 16384, LEAST_REUSE = 4 };
@@ -24,6 +29,7 @@ enum { MOST_TILES = 8, TILE_BYTES = 16384, LEAST_REUSE = 4 };
 typedef struct StageSpan {
   const Term *low;
   const Term *more;  // what is added to it; NULL: unknown, or nothing
+  const Term *most;  // the greatest value of that, at most `extent`; NULL: likewise
   int64_t extent;
   bool known;    // else the rest says nothing
   bool clamped;  // not all of it need be an index of the array
@@ -35,6 +41,7 @@ typedef struct StageTile {
   const Tensor *from, *to;
   StageSpan *spans;
   int64_t size;  // elements
+  bool in_rows;  // `from` is the array as rows: see `told_apart`
   bool padded;   // rows are one longer than what they hold
   bool stores;   // made here, then copied to the array
 } StageTile;
@@ -55,6 +62,7 @@ typedef struct Staging {
   int count;
   int64_t bytes;
   Map *tile_of;  // Access -> StageTile
+  Vec(const Tensor *) in_rows;
 } Staging;
 
 // ---- what there is
@@ -123,6 +131,7 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
   if (number >= 0)
     return (StageSpan){ .low = term_i64(0),
                         .more = t,
+                        .most = term_sub(axis->width, term_i64(1)),
                         .extent = points_at_most(axis) - 1,
                         .known = true,
                         .set = 1u << number };
@@ -131,19 +140,27 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
   return (StageSpan){ .low = t, .known = around };
 }
 
-static StageSpan span_of_sum(PrimOp op, StageSpan a, StageSpan b) {
-  if (op == OP_SUB && b.extent) return unknown_span;
-  const Term *low = op == OP_ADD ? term_add(a.low, b.low) : term_sub(a.low, b.low);
-  bool both = a.extent && b.extent;
-  return (StageSpan){ .low = low,
-                      .more = both && a.more && b.more ? term_add(a.more, b.more)
-                              : both                   ? NULL
-                              : a.extent               ? a.more
-                                                       : b.more,
+static const Term *sum_or_one(const Term *a, const Term *b) {
+  return a && b ? term_add(a, b) : a ? a : b;
+}
+
+static StageSpan span_of_sum(StageSpan a, StageSpan b) {
+  bool known = (!a.extent || a.more) && (!b.extent || b.more);
+  return (StageSpan){ .low = term_add(a.low, b.low),
+                      .more = known ? sum_or_one(a.more, b.more) : NULL,
+                      .most = known ? sum_or_one(a.most, b.most) : NULL,
                       .extent = a.extent + b.extent,
                       .known = true,
                       .clamped = a.clamped || b.clamped,
                       .set = a.set | b.set };
+}
+
+// What falls, from its least value.
+static StageSpan span_of_difference(StageSpan a, StageSpan b) {
+  if (b.extent && !b.more) return unknown_span;
+  b.low = term_sub(term_i64(0), b.extent ? term_add(b.low, b.most) : b.low);
+  if (b.extent) b.more = term_sub(b.most, b.more);
+  return span_of_sum(a, b);
 }
 
 static StageSpan span_of_product(StageSpan a, StageSpan b) {
@@ -152,6 +169,7 @@ static StageSpan span_of_product(StageSpan a, StageSpan b) {
   if (by.extent || !positive) return unknown_span;
   moving.low = term_mul(moving.low, by.low);
   moving.more = moving.more ? term_mul(moving.more, by.low) : NULL;
+  moving.most = moving.most ? term_mul(moving.most, by.low) : NULL;
   moving.extent *= by.low->u.constant.u.i;
   return moving;
 }
@@ -160,7 +178,7 @@ static StageSpan span_of_clamp(PrimOp op, StageSpan a, StageSpan b) {
   StageSpan moving = a.extent ? a : b, by = a.extent ? b : a;
   if (by.extent) return unknown_span;
   moving.low = op == OP_MIN ? term_min(moving.low, by.low) : term_max(moving.low, by.low);
-  moving.more = NULL;
+  moving.more = moving.most = NULL;
   moving.clamped = true;
   return moving;
 }
@@ -168,7 +186,8 @@ static StageSpan span_of_clamp(PrimOp op, StageSpan a, StageSpan b) {
 static StageSpan span_of_op(PrimOp op, StageSpan a, StageSpan b) {
   if (op == OP_MUL) return span_of_product(a, b);
   if (op == OP_MIN || op == OP_MAX) return span_of_clamp(op, a, b);
-  return op == OP_ADD || op == OP_SUB ? span_of_sum(op, a, b) : unknown_span;
+  if (op == OP_SUB) return span_of_difference(a, b);
+  return op == OP_ADD ? span_of_sum(a, b) : unknown_span;
 }
 
 static StageSpan span_of_operands(const Staging *x, const Term *t) {
@@ -221,6 +240,64 @@ static const char *stage_control(const Staging *x, const KernBlock *block) {
     }
   }
   return "it is not in the kernel's own blocks";
+}
+
+// ---- rows in one dimension
+
+static bool differs_by_item(const void *state, const Term *t) {
+  const Staging *x = state;
+  StageSpan span = span_of(x, t);
+  return !span.known || span.set & x->fastest;
+}
+
+// The order of the dimensions, with the place in a row behind the last one.
+static const int *order_in_rows(const Tensor *t) {
+  int *order = new_array(int, t->rank + 1);
+  for (int i = 0; i < t->rank; i++)
+    order[i] = t->order ? t->order[i] : i;
+  order[t->rank] = t->rank;
+  return order;
+}
+
+// t[.., row * length + place] as if it were t[.., row, .., place]: a tensor with one more
+// dimension, of that length, which is no part of the kernel.
+static const Tensor *in_rows_of(Staging *x, const Tensor *t, const Term *length) {
+  vec_each (const Tensor *const *, one, &x->in_rows)
+    if ((*one)->of == t && term_same((*one)->dims[t->rank], length)) return *one;
+  const Term **dims = new_array(const Term *, t->rank + 1);
+  for (int d = 0; d < t->rank; d++)
+    dims[d] = t->dims[d];
+  dims[t->rank] = length;
+  Tensor *rows = mem_copy(tensor_view(x->s->c, t, dims, t->rank + 1), sizeof *rows);
+  rows->order = order_in_rows(t);
+  vec_push(&x->in_rows, rows);
+  return rows;
+}
+
+static bool told_apart(Staging *x, Access access, Access *out) {
+  const Tensor *t = access.tensor;
+  int unit = tensor_unit_dim(t);
+  RowQuestion q = { x->lets, differs_by_item, x };
+  RowIndex row;
+  if (unit < 0 || !kern_row_index(&q, access.index[unit], &row)) return false;
+  StageSpan length = span_of(x, row.length);
+  if (!length.known || length.extent) return false;
+  const Term **index = new_array(const Term *, t->rank + 1);
+  for (int d = 0; d < t->rank; d++)
+    index[d] = access.index[d];
+  index[unit] = row.row;
+  index[t->rank] = row.place;
+  *out = (Access){ in_rows_of(x, t, length.low), index };
+  return true;
+}
+
+// The place in the array of one that is told apart.
+static Access in_array(const StageTile *tile, const Term *const *index) {
+  const Tensor *t = tile->from->of;
+  int unit = tensor_unit_dim(t);
+  const Term **at = mem_copy(index, t->rank * sizeof *index);
+  at[unit] = term_add(term_mul(index[unit], tile->from->dims[t->rank]), index[t->rank]);
+  return (Access){ t, at };
 }
 
 // ---- tiles
@@ -291,7 +368,8 @@ static bool suits_tile(const Staging *x, const StageTile *tile) {
 }
 
 // The box of the access; false if it is not known or too large, or to be left alone.
-static bool find_tile(Staging *x, Access access, bool stores, StageTile *out) {
+static bool find_box(const Staging *x, Access access, bool stores, bool in_rows,
+                     StageTile *out) {
   const Tensor *root = tensor_root(access.tensor);
   int rank = access.tensor->rank;
   if (root->space != TENSOR_GLOBAL || rank == 0 || !root->host ||
@@ -300,15 +378,23 @@ static bool find_tile(Staging *x, Access access, bool stores, StageTile *out) {
   *out = (StageTile){ .from = access.tensor,
                       .spans = new_array(StageSpan, rank),
                       .size = 1,
+                      .in_rows = in_rows,
                       .stores = stores };
   for (int d = 0; d < rank; d++) {
     out->spans[d] = span_of(x, access.index[d]);
     if (!out->spans[d].known || out->spans[d].extent >= TILE_BYTES) return false;
     out->size *= out->spans[d].extent + 1;
     if (out->size > TILE_BYTES) return false;
+    if (in_rows && out->spans[d].clamped) return false;
   }
   out->padded = wants_padding(x, out);
   return suits_tile(x, out);
+}
+
+static bool find_tile(Staging *x, Access access, bool stores, StageTile *out) {
+  Access rows;
+  if (find_box(x, access, stores, false, out)) return true;
+  return !stores && told_apart(x, access, &rows) && find_box(x, rows, false, true, out);
 }
 
 static const StageTile *tile_of(Staging *x, Access access, bool stores) {
@@ -400,6 +486,7 @@ static void move_element(const Staging *x, KernBuilder *b, const StageTile *tile
   const Var *element =
       var_new(c, name_of(c->names, "element"), type_scalar(tile->from->elem), b->loc);
   Access outside = { tile->from, from }, here = { tile->to, to };
+  if (tile->in_rows) outside = in_array(tile, from);
   kern_load_var(b, element, tile->stores ? here : outside);
   kern_store(b, tile->stores ? outside : here, term_var(element));
 }
@@ -475,8 +562,8 @@ static bool is_bound_by(const Axis *axis, const Term *t) {
 }
 
 // Where the element is in the tile; before the loop, where it stays the same.
-static Access in_tile(const Staging *x, KernBuilder *b, const StageTile *tile,
-                      Access access) {
+static Access in_tile(Staging *x, KernBuilder *b, const StageTile *tile, Access access) {
+  if (tile->in_rows) told_apart(x, access, &access);
   int rank = access.tensor->rank;
   const Term **index = new_array(const Term *, rank);
   for (int i = 0; i < rank; i++) {
@@ -515,7 +602,7 @@ static const Access *access_of(const KernStm *stm) {
 
 // The block with its accesses to tiles; `before` the loop are the parts of their indices that
 // stay the same.
-static const KernBlock *with_tiles(const Staging *x, KernBuilder *before,
+static const KernBlock *with_tiles(Staging *x, KernBuilder *before,
                                    const KernBlock *block) {
   KernBuilder b = kern_builder(x->s->c, before->loc);
   for (int i = 0; i < block->count; i++) {
