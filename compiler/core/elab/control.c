@@ -233,7 +233,7 @@ static Atom nested_chain(Elab *e, Scope *s, Junction *chain, Atom left, Inner *i
   return elab_emit(e, name, chain->is_and ? "both" : "either", joined);
 }
 
-// left && right.  Where only the right side is known to decide, the left one is still evaluated, and
+// left && right.  Where the right side is known to decide, the left one is still evaluated, as it
 // may fail: `simplify` drops it if it cannot.
 static Atom junction_of(Elab *e, const Junction *chain, Atom left, Atom right) {
   PrimOp op = chain->is_and ? OP_LAND : OP_LOR;

@@ -10,11 +10,12 @@ from idioms.hosts import Hosts
 from idioms.joined import Joined
 from idioms.operators import Operators
 from idioms.ragged import Ragged
+from idioms.rounds import Rounds
 from idioms.shapes import Shapes
 from idioms.types import Types
 from idioms.updates import Updates
 
-FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts, Types, Joined)
+FAMILIES = (Everyday, Updates, Operators, Shapes, Ragged, Hosts, Types, Joined, Rounds)
 
 
 class IdiomGenerator(*FAMILIES):
