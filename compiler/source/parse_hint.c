@@ -65,6 +65,7 @@ static const HintRule rules[] = {
   { "an expression", "'", NULL, "texts stand in double quotes, `'a'` is one character" },
   { "an expression", NULL, "//", COMMENTS "; `//` divides" },
   { "an expression", NULL, "++", "`++` joins two arrays; `x + 1` is the next number" },
+  { "an expression", ",", "(", "`\\x -> (x, 1)` is a function that makes a tuple" },
   { "an expression", "case", NULL, MATCHES },
   { "an expression", "for", NULL, LOOPS },
   { "an expression", "while", NULL, LOOPS },
@@ -208,7 +209,15 @@ static const char *advice_on_head(const Parser *p, const char *expected) {
   return NULL;
 }
 
-// let [a, b] = ..., case a, b -> ..., (x: i32 = 3) and {- ... -}
+// f(x, axis=0)
+static bool is_named_argument(const Parser *p) {
+  if (!reads(p, p->at, "=") || !is_kind(p, p->at - 1, TOKEN_NAME)) return false;
+  if (reads(p, p->at - 2, ",")) return true;
+  return reads(p, p->at - 2, "(") && is_kind(p, p->at - 3, TOKEN_NAME) &&
+         p->tokens.at[p->at - 3].end == p->tokens.at[p->at - 2].start;
+}
+
+// let [a, b] = ..., case a, b -> ..., (x: i32 = 3), do s = ... and {- ... -}
 static const char *advice_on_neighbours(const Parser *p, const char *expected) {
   if (strcmp(expected, "']'") == 0 && reads(p, p->at, ",") && reads(p, p->at - 3, "let"))
     return "`(a, b)` is the pattern of a tuple; elements of an array are `xs[0]`, "
@@ -218,6 +227,12 @@ static const char *advice_on_neighbours(const Parser *p, const char *expected) {
     return "a pattern of several parts stands in brackets: `(a, b)`";
   if (strcmp(expected, "')'") == 0 && reads(p, p->at, "=") && reads(p, p->at - 2, ":"))
     return "parameters have no default values";
+  if (strcmp(expected, "')'") == 0 && is_named_argument(p))
+    return "arguments have no names; they follow one another, as in `f x y`";
+  if (strcmp(expected, "a definition") == 0 && reads(p, p->at, "=") &&
+      reads(p, p->at - 2, "do"))
+    return "the body of a loop is the value that its parameter has in the next round: "
+           "`do s + x`";
   if (reads(p, p->at, "{") && reads(p, p->at + 1, "-")) return COMMENTS;
   return NULL;
 }

@@ -112,6 +112,7 @@ static const Type *leave_branches(Check *k, AstExp *exp, const Type *type,
   if (unify_first_order(k, type)) return type;
   error(k->c, exp->loc, "the result of %s cannot be a function (type `%s`)", what,
         type_text(type));
+  hint(k->c, "choose between what the functions make: `if c then f x else g x`");
   return type_error(k, exp->loc);
 }
 

@@ -406,13 +406,28 @@ static bool hint_later_function(Check *k, const Type *expected, const Type *actu
   return later;
 }
 
+// map2 (\x -> ...) xs ys
+static bool hint_map1(Check *k, const Type *actual, Why why) {
+  static const char *const maps[] = { "map2", "map3", "map4", "map5" };
+  bool map = false;
+  for (int i = 0; i < 4 && why.kind == WHY_ARGUMENT && why.name; i++)
+    map = map || strcmp(why.name, maps[i]) == 0;
+  if (!map || why.index != 1 || type_arity(actual) != 1) return false;
+  hint(k->c, "`map` applies a function to the elements of one array");
+  return true;
+}
+
 // map (+) xs ys
-static bool hint_map2(Check *k, const Type *expected, const Type *actual, Why why) {
+static bool hint_map2(Check *k, Loc loc, const Type *expected, const Type *actual,
+                      Why why) {
   int takes = type_arity(actual);
   bool map = why.kind == WHY_ARGUMENT && why.name && strcmp(why.name, "map") == 0;
   if (!map || why.index != 1 || type_arity(expected) != 1 || takes < 2 || takes > 5)
-    return false;
-  hint(k->c, "`map%d` applies a function to the elements of %d arrays", takes, takes);
+    return hint_map1(k, actual, why);
+  if (is_short(loc) && strcmp(text_at(loc), "(-)") == 0)
+    hint(k->c, "`map (\\x -> -x)` changes the signs, `map2 (-)` subtracts");
+  else
+    hint(k->c, "`map%d` applies a function to the elements of %d arrays", takes, takes);
   return true;
 }
 
@@ -551,7 +566,8 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_missing_argument(k, actual, why) || hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
          hint_rows(k, loc, expected, actual, why) ||
-         hint_map2(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
+         hint_map2(k, loc, expected, actual, why) ||
+         hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
          hint_bool(k, loc, expected, actual) ||

@@ -325,6 +325,49 @@ static bool is_between_bars(Loc loc) {
          (*after == '|' || *after == ',');
 }
 
+// expf is f32.exp.
+static bool hint_float_function(Check *k, Name name) {
+  size_t length = strlen(name);
+  if (length < 3 || name[length - 1] != 'f') return false;
+  Name stem = name_of(k->c->names, text_format("%.*s", (int)length - 1, name));
+  if (k->built_in || !has_member(k, "f32", stem)) return false;
+  hint(k->c, "write `f32.%s`", stem);
+  return true;
+}
+
+// f"..."
+static bool is_before_string(Loc loc) {
+  return loc.file && loc.file->text[loc.end] == '"';
+}
+
+// Is `#name` a constructor somewhere in the file?
+static bool is_constructor(const AstName *name) {
+  if (!name->loc.file) return false;
+  const char *mark = text_format("#%s", name->name);
+  const char *at = name->loc.file->text;
+  while ((at = strstr(at, mark))) {
+    at += strlen(mark);
+    if (!isalnum((unsigned char)*at) && *at != '_' && *at != '\'') return true;
+  }
+  return false;
+}
+
+// What the name is, if it is no value.
+static bool hint_other_kind(Check *k, const AstName *name) {
+  if (is_before_string(name->loc))
+    hint(k->c, "a text is an array of its characters, []u8; nothing is put into it");
+  else if (map_get(k->scope.types, name->name))
+    hint(k->c,
+         "`%s` is a type; a record is written `{x = 1, y = 2}`, a value of a sum type "
+         "`#a 1`",
+         name->name);
+  else if (is_constructor(name))
+    hint(k->c, "constructors begin with `#`: `#%s`", name->name);
+  else
+    return hint_float_function(k, name->name);
+  return true;
+}
+
 void hint_value(Check *k, const AstName *name) {
   PrimType prim;
   const char *advice = advice_on_value(name->name);
@@ -339,12 +382,13 @@ void hint_value(Check *k, const AstName *name) {
          name->name, prim == PRIM_I32 ? "f32" : "i32");
   else if (map_get(k->scope.modules, name->name))
     hint(k->c, "`%s` is a module: `%s.x` is a value in it", name->name, name->name);
-  else if (!hint_member(k, name->name))
+  else if (!hint_member(k, name->name) && !hint_other_kind(k, name))
     hint_close_value(k, name->name);
 }
 
 void hint_module(Check *k, Name module, Name member) {
   const char *advice = advice_on_value(member);
+  if (!advice) advice = advice_on_value(module);
   if (scope_value(k, member) && !k->built_in)
     hint(k->c, "`%s` needs no module", member);
   else if (advice)
