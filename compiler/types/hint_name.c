@@ -341,7 +341,7 @@ static bool is_before_string(Loc loc) {
 }
 
 // Is `#name` a constructor somewhere in the file?
-static bool is_constructor(const AstName *name) {
+static bool is_written_with_hash(const AstName *name) {
   if (!name->loc.file) return false;
   const char *mark = text_format("#%s", name->name);
   const char *at = name->loc.file->text;
@@ -361,7 +361,7 @@ static bool hint_other_kind(Check *k, const AstName *name) {
          "`%s` is a type; a record is written `{x = 1, y = 2}`, a value of a sum type "
          "`#a 1`",
          name->name);
-  else if (is_constructor(name))
+  else if (is_written_with_hash(name))
     hint(k->c, "constructors begin with `#`: `#%s`", name->name);
   else
     return hint_float_function(k, name->name);
