@@ -46,7 +46,10 @@ bool program_start_option(ProgramStart *s, int option, const char **message) {
   switch (option) {
   case OPTION_RUNNER: *message = set_runner(s, optarg); return true;
   case OPTION_CACHE_EXTENSION: s->cache = optarg; return true;
-  case OPTION_TUNING: s->tuning = optarg; return true;
+  case OPTION_TUNING:
+    s->tuning = optarg;
+    s->asks_tuning = true;
+    return true;
   case OPTION_NO_TUNING: s->tuning = NULL; return true;
   case OPTION_PASS: vec_push(&s->options, optarg); return true;
   case OPTION_PASS_COMPILER: *message = pass_to_compiler(s, optarg); return true;
@@ -58,6 +61,20 @@ bool program_start_option(ProgramStart *s, int option, const char **message) {
     return true;
   }
   return false;
+}
+
+void program_start_warn(Compiler *c, const ProgramStart *s, const ProgramPaths *paths) {
+  if (!s->tuning || !s->asks_tuning || !paths->count) return;
+  vec_each (const char *const *, path, paths)
+    if (access(text_format("%s.%s", *path, s->tuning), R_OK) == 0) return;
+  const char *name = text_format("%s.%s", paths->at[0], s->tuning);
+  warning(c, (Loc){ 0 }, "there is no tuning file %s", name);
+  if (access(s->tuning, R_OK) == 0)
+    hint(c,
+         "`--tuning` takes what follows the program's name: `--tuning tuning` reads "
+         "%s.tuning",
+         paths->at[0]);
+  diag_flush(c);
 }
 
 TextVec program_start_words(const ProgramStart *s, const char *path,

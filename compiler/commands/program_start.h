@@ -15,6 +15,7 @@ enum {
 typedef struct ProgramStart {
   const char *runner;  // is given the executable and its arguments; NULL: none
   const char *tuning;  // the ending of tuning files; NULL: none are used
+  bool asks_tuning;    // the user named it
   const char *cache;   // the ending of files for compiled kernels; NULL: the usual place
   TextVec options;     // of the programs
   int processes;       // of an MPI job; 0: none
@@ -48,6 +49,9 @@ CompileOptions program_start_compile(const ProgramStart *s);
 
 // Is it one of them?  Then *message is NULL, or what is wrong with the argument.
 bool program_start_option(ProgramStart *s, int option, const char **message);
+
+// Warns of an ending for tuning files that none of the programs has.
+void program_start_warn(Compiler *c, const ProgramStart *s, const ProgramPaths *paths);
 
 // The words of a command line up to the executable's own options, then these.
 TextVec program_start_words(const ProgramStart *s, const char *path,

@@ -116,6 +116,14 @@ expect 1 'did you mean p.fut\?' check p.fl
 expect 1 'did you mean q.fl\?' build q.fut
 expect 1 'cannot read .: Is a directory' check .
 
+touch p.fut.tuning
+expect 1 '^warning: there is no tuning file p.fut.mine$' bench p.fut --tuning mine
+expect 1 '^warning: there is no tuning file p.fut.p.fut.tuning$' bench p.fut --tuning p.fut.tuning
+expect 1 '^hint: .--tuning. takes what follows the program.s name: .--tuning tuning. reads p.fut.tuning$' bench p.fut --tuning p.fut.tuning
+expect 0 '^warning: there is no tuning file p.fut.mine$' test p.fut --tuning mine
+expect 0 '^0 passed, 0 failed$' test p.fut --tuning tuning
+rm p.fut.tuning
+
 # ---- other encodings
 
 printf '\377\376d\000' > wide.fl

@@ -456,6 +456,7 @@ static int command_bench(Compiler *c, int argc, char **argv) {
   for (int i = optind; i < own; i++)
     vec_push(&b.named, argv[i]);
   if (!command_find_all_programs(c, argv + optind, own - optind, &b.paths)) return 1;
+  program_start_warn(c, &b.runner.start, &b.paths);
   return bench(&b);
 }
 

@@ -292,6 +292,7 @@ static int run(Compiler *c, const TestOptions *o, int count, char **arguments) {
       return command_usage_error(c, "cannot read %s: %s", arguments[i], strerror(errno));
   if (!command_find_all_programs(c, arguments, count, &paths)) return 1;
   if (!count) return command_usage_error(c, "flc test: expected a program or a folder");
+  program_start_warn(c, &o->start, &paths);
   return test_paths(c, o, &paths);
 }
 
