@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char **words(const char *const *argv) {
@@ -40,13 +41,19 @@ int process_run(const Process *p) {
   return status;
 }
 
+// Folders can be executed, too, by access().
+static bool is_executable(const char *path) {
+  struct stat status;
+  return access(path, X_OK) == 0 && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
 const char *process_find(const char *name) {
-  if (strchr(name, '/')) return access(name, X_OK) == 0 ? name : NULL;
+  if (strchr(name, '/')) return is_executable(name) ? name : NULL;
   const char *path = getenv("PATH");
   for (const char *at = path ? path : "/bin:/usr/bin"; *at;) {
     int length = (int)strcspn(at, ":");
     const char *file = length ? text_format("%.*s/%s", length, at, name) : name;
-    if (access(file, X_OK) == 0) return file;
+    if (is_executable(file)) return file;
     at += length + (at[length] == ':');
   }
   return NULL;

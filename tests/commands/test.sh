@@ -254,6 +254,8 @@ expect_usage --stage imp p.fl
 expect_usage none.fl
 mkdir empty && expect_usage empty
 expect_usage --runner=./none p.fl
+expect_usage --runner=/ p.fl
+expect_usage --runner=. p.fl
 expect_usage --pass-compiler-option=-Werror p.fl
 expect_usage
 
