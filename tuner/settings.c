@@ -278,11 +278,17 @@ static void summarise_ranges(Text *text, const Tuning *t) {
                 wrong);
 }
 
+// "1 run", "3 runs"
+static const char *number_of(int count, const char *what) {
+  return text_format("%d %s%s", count, what, count == 1 ? "" : "s");
+}
+
 const char *settings_summary(const Tuning *t) {
   Text *text = text_new();
   const double *predicted = choice_times(&t->choice);
-  text_printf(text, "%s: %d guards, %d runs cover all versions of a data set\n",
-              t->options->program, t->tree->guard_count, t->runs);
+  text_printf(text, "%s: %s, %s %s all versions of a data set\n", t->options->program,
+              number_of(t->tree->guard_count, "guard"), number_of(t->runs, "run"),
+              t->runs == 1 ? "covers" : "cover");
   for (int d = 0; d < t->choice.problem.dataset_count && !t->options->range_count; d++)
     summarise_dataset(t, text, d, predicted[d]);
   if (t->options->range_count) summarise_ranges(text, t);
@@ -297,7 +303,8 @@ const char *settings_summary(const Tuning *t) {
     if (p->value != p->before)
       text_printf(text, "  %s %lld  %s\n", p->name, (long long)p->value, p->reason);
   if (undecided)
-    text_printf(text, "  %d guards were not met and keep their defaults\n", undecided);
+    text_printf(text, "  %s not met, with the default as before\n",
+                number_of(undecided, "guard"));
   const char *conflicts = settings_conflicts(t);
   if (*conflicts) text_printf(text, "conflicts:\n%s", conflicts);
   if (t->checks.kept_before && !t->checks.blind)
@@ -306,14 +313,15 @@ const char *settings_summary(const Tuning *t) {
     text_add(text, "the search was cut short: a better choice may exist\n");
   if (t->missing)
     text_printf(text,
-                "the time ended before all versions were seen (%d runs missing): raise "
+                "the time ended before all versions were seen (%s missing): raise "
                 "--budget\n",
-                t->missing);
+                number_of(t->missing, "run"));
   text_add(text, text_str(t->m->report));
   if (t->checks.mistrusted)
     text_add(text,
              "whole runs contradicted replay: versions were forced in whole runs\n");
-  text_printf(text, "%d program runs in %.1f s", t->m->executions, t->seconds);
+  text_printf(text, "%s in %.1f s", number_of(t->m->executions, "program run"),
+              t->seconds);
   if (t->sizing.runs) text_printf(text, ", %d of them for sizes", t->sizing.runs);
   if (t->checks.runs) text_printf(text, ", %d of them to verify", t->checks.runs);
   if (t->m->replayed) text_printf(text, ", %d more from the log", t->m->replayed);

@@ -51,6 +51,7 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
   if (strcmp(output, path) == 0)
     return command_usage_error(
         c, "flc build: the output would replace %s; name another with -o", path);
+  if (!command_spares_programs(c, &output, 1)) return 1;
   Program *program = program_read(c, path);
   CompileOptions compile = { .prefix = options.prefix,
                              .explain_copies = options.explain_copies,

@@ -216,7 +216,19 @@ bool command_find_all_programs(Compiler *c, char **paths, int count, ProgramPath
   return true;
 }
 
+bool command_spares_programs(Compiler *c, const char *const *paths, int count) {
+  for (int i = 0; i < count; i++) {
+    if (!paths[i] || !is_program(paths[i]) || access(paths[i], F_OK) != 0) continue;
+    error(c, (Loc){ 0 }, "the output would replace the program %s", paths[i]);
+    hint(c, "name another file for it");
+    diag_flush(c);
+    return false;
+  }
+  return true;
+}
+
 bool command_outputs(Compiler *c, const char *const *paths, int count) {
+  if (!command_spares_programs(c, paths, count)) return false;
   for (int i = 0; i < count; i++) {
     if (!paths[i] || file_is_writable(paths[i])) continue;
     command_usage_error(c, "cannot write %s: %s", paths[i], strerror(errno));

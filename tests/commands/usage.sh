@@ -124,6 +124,14 @@ expect 0 '^warning: there is no tuning file p.fut.mine$' test p.fut --tuning min
 expect 0 '^0 passed, 0 failed$' test p.fut --tuning tuning
 rm p.fut.tuning
 
+# ---- where the name of an output was left out, a program is not written over
+
+for option in 'bench --json' 'bench --html' 'profile -o' 'profile --json' 'tune --report' 'tune --log' 'tune -o' 'build -o' 'literate -o'; do
+  # shellcheck disable=SC2086 # words
+  expect 1 '^error: the output would replace the program p.fut$' $option p.fut q.fl
+done
+cmp p.fut q.fl
+
 # ---- other encodings
 
 printf '\377\376d\000' > wide.fl

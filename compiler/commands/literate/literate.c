@@ -128,6 +128,7 @@ static int command_literate(Compiler *c, int argc, char **argv) {
   const char *base = compile_base(argv[optind]);
   if (!command.output)
     command.output = text_format("%s.%s", base, command.html ? "html" : "md");
+  if (!command_spares_programs(c, &command.output, 1)) return 1;
   return scratch_run(c, make_document, &command);
 }
 

@@ -335,6 +335,7 @@ static int tune_work(void *state, const char *folder) {
 static int tune(Compiler *c, Options *o) {
   const char *outputs[] = { o->tuner.dry_run ? NULL : o->tuner.out_path,
                             o->tuner.report_path };
+  if (!command_spares_programs(c, &o->tuner.log_path, 1)) return 1;
   if (!command_outputs(c, outputs, 2)) return 1;
   return scratch_run(c, tune_work, &(TuneWork){ c, o });
 }
