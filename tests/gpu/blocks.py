@@ -34,6 +34,8 @@ ENTRIES = {
     "padded": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
     "bordered": ("[p][q]i32", ["top_0", "intra_1"], None),
     "torus": ("[p][q]i32", ["top_0", "intra_1"], None),
+    "looked_up": ("[q][m]u8 [q]i32", [], None),
+    "in_one": ("[q][m]i32", [], None),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),
 }
 USUAL = [{"k": 2, "n": 65, "m": 35, "p": 130, "q": 300, "h": 6},

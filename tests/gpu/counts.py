@@ -39,6 +39,7 @@ CASES = [
     ("sums_of_flat_rows", ["100i64", "[25600]f32"], "sums_of_flat_rows.top_0=T", ""),
     ("sums_of_rows", ["[2048][16]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
     ("sums_of_rows", ["[512][64]f32"], "sums_of_rows.top_0=F,sums_of_rows.intra_1=F", ""),
+    ("looked_up", ["[512][40]u8", "[256]f32"], "looked_up.top_0=T", ""),
     ("sums_of_columns", ["[512][64]f32"], "sums_of_columns.top_0=F,sums_of_columns.intra_1=T", ""),
     ("scans_of_columns", ["[64][256]f32"], "scans_of_columns.top_0=T", ""),
     ("scans_of_columns", ["[64][256]f32"], "scans_of_columns.top_0=F,scans_of_columns.intra_1=F", ""),

@@ -648,6 +648,25 @@ for index in 'i + j' 'i * m + j + i' 'i / 2 * m + j' '(i & 7) * m + j' 'i * m + 
   expect "no rows of one dimension, or not seen to be inside: $index" 0 '^  stage m$' out
 done
 
+# with_checks NEXT: rows of what is looked up, with a check that only the data decide, and what else a round reads.
+with_checks() {
+  cat > with_checks.fl << END
+entry main [n] [k] [m] (xs: [n][k]u8) (t: [m]i64) : [n]i64 =
+  map (\\x -> loop s = 0 for j < k do s * 3 + $1) xs
+END
+  "$flc" dump --recipes --code gpu with_checks.fl > out
+}
+with_checks 't[i64.u8 x[j]]'
+expect 'rows are staged beside checks of data' 1 '^  stage k$' out
+with_checks 't[i64.u8 x[j]] + i64.u8 x[i64.min (j + 1) (k - 1)]'
+expect 'not where the host does not know whether all that is staged lies inside' 0 '^  stage k$' out
+cat > shared_checks.fl << 'END'
+entry main [n] [m] [k] (xs: [n]u8) (ys: [m]u8) (t: [k]i32) : [n]i32 =
+  map (\x -> loop s = 0 for y in ys do s * 3 + t[i64.u8 (x ^ y)]) xs
+END
+"$flc" dump --recipes --code gpu shared_checks.fl > out
+expect 'what all points read is not staged beside checks' 0 '^  stage' out
+
 cat > rows_into_bins.fl << 'END'
 entry sums [n] [k] [d] (dest: *[k][d]f32) (is: [n]i64) (xs: [n][d]f32) : *[k][d]f32 =
   reduce_by_index dest (map2 (+)) (replicate d 0) is xs

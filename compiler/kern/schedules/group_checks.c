@@ -1,12 +1,12 @@
 // axis i < n grid { axis k < 3 reduce { check i + k < m; .. } }
 //   =>  axis i < n grid { axis k < 3 reduce { .. } }   where n - 1 + 3 - 1 < m
 //
-// Groups that wait for each other at barriers cannot stop on errors: what the host knows is a
-// condition of the whole kernel, which where it fails leaves the work to items by themselves.  Of
-// sums of multiples of indices the host knows the least and the greatest.  Sums that overflow
-// between show as a least value above the greatest one, as factors of sums are too small to go
-// round once (kern/sums.c: at most 1024): so that is tested, too.  Products of an index by a scalar of
-// the host are as well known where both are at most 2^30, and not negative.
+// Groups that wait for each other at barriers are slower if they may stop on errors: what the host
+// knows is a condition of the whole kernel, which where it fails leaves the work to items by
+// themselves.  Of sums of multiples of indices the host knows the least and the greatest.  Sums
+// that overflow between show as a least value above the greatest one, as factors of sums are too
+// small to go round once (kern/sums.c: at most 1024): so that is tested, too.  Products of an index
+// by a scalar of the host are as well known where both are at most 2^30, and not negative.
 #include "kern/kern_ask.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/sums.h"
@@ -22,6 +22,9 @@ typedef struct HostChecks {
   const KernStm *loops[MOST_LOOPS];  // around
   int depth;
   Vec(const Term *) wanted;
+  Map *data;  // Var -> itself: what follows from what is loaded
+  bool left;  // there are checks that the host does not make,
+  bool open;  // and loads of which it does not know whether they are inside
 } HostChecks;
 
 static void want(HostChecks *h, const Term *condition) {
@@ -207,9 +210,70 @@ static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
+// ---- what may be read before checks that are left
+
+static void find_inside_in(HostChecks *h, const KernBlock *block);
+
+static void see_left(KernVisitor *v, const KernStm *stm) {
+  HostChecks *h = v->state;
+  h->left = h->left || stm->kind == KERN_CHECK;
+}
+
+static bool is_whole_dim(const Extremes *at, const Term *dim) {
+  return term_is_i64(at->low, 0) && term_same(term_add(at->high, term_i64(1)), dim);
+}
+
+// Is each place inside that does not go by data?  Others are not staged.
+static bool is_found_inside(HostChecks *h, const Access *load) {
+  Extremes at;
+  int rank = load->tensor->rank;
+  if (tensor_root(load->tensor)->space != TENSOR_GLOBAL) return true;
+  for (int d = 0; d < rank; d++)
+    if (term_mentions_any(load->index[d], h->data)) return true;
+  for (int d = 0; d < rank; d++) {
+    if (!find_extremes(h, load->index[d], &at)) return false;
+    if (is_whole_dim(&at, load->tensor->dims[d])) continue;
+    want(h, term_at_most(term_i64(0), at.low));
+    want_range(h, &at);
+    want(h, term_less(at.high, load->tensor->dims[d]));
+  }
+  return true;
+}
+
+// Loads under conditions are not staged either.
+static void find_inside_of(HostChecks *h, const KernStm *stm) {
+  if (stm->kind == KERN_LOAD && !is_found_inside(h, &stm->u.load)) h->open = true;
+  if (stm->kind != KERN_AXIS) {
+    KernVisitor v = { .stm = see_left, .state = h };
+    kern_visit_stm(&v, stm);
+    return;
+  }
+  if (h->depth >= MOST_LOOPS) h->open = true;
+  if (h->depth < MOST_LOOPS) h->loops[h->depth] = stm;
+  h->depth++;
+  find_inside_in(h, stm->u.axis->body);
+  if (stm->u.axis->after) find_inside_in(h, stm->u.axis->after);
+  h->depth--;
+}
+
+static void find_inside_in(HostChecks *h, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    find_inside_of(h, &block->stms[i]);
+}
+
+// What groups read before they come to a check is to be inside of its array in any case.
+static bool may_read_before_checks(HostChecks *h, const Kern *kern) {
+  int before = h->wanted.count;
+  h->data = kern_data(kern);
+  find_inside_in(h, kern->body);
+  if (!h->left) h->wanted.count = before;
+  return !h->left || !h->open;
+}
+
 static void see_inside(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
 
-const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition) {
+const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition,
+                                  bool *may_stage) {
   HostChecks h = { .mapper = { .c = c, .block = without_checks },
                    .kern = kern,
                    .lets = sum_lets(kern),
@@ -219,6 +283,7 @@ const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **co
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = without_checks(&h.mapper, kern->body);
+  *may_stage = may_read_before_checks(&h, out);
   *condition = NULL;
   vec_each (const Term **, one, &h.wanted)
     *condition = *condition ? term_and(*condition, *one) : *one;

@@ -21,6 +21,7 @@ typedef struct GroupLoops {
   Map *depends;                      // Var -> const int *
   int grid;                          // axes of the grid
   Vec(const Axis *) loops;           // innermost ones that carry or join values
+  bool checks;                       // it has some
   bool refused;  // it does what groups that meet at barriers cannot do
 } GroupLoops;
 
@@ -43,5 +44,7 @@ int group_bytes_of_points(const GroupLoops *s);
 // The points of all axes of the grid.
 const Term *group_points_of_grid(const Kern *kern);
 
-// The kernel without checks that the host can make, which are `*condition` then (or NULL).
-const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition);
+// The kernel without checks that the host can make, which are `*condition` then (or NULL).  Is what
+// groups stage of it inside of its arrays, whatever the checks find that are left?
+const Kern *group_checked_by_host(Compiler *c, const Kern *kern, const Term **condition,
+                                  bool *may_stage);

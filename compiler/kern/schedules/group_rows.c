@@ -118,8 +118,7 @@ static void find_in_axis(RowSchedule *s, const KernStm *stm, RowPlace at) {
 // Rounds of a `while` are each point's own number: PoCL 3.1 compiles such loops wrongly in some
 // kernels with barriers, so that they do not end.
 static bool may_not_be_staged(const KernStm *stm) {
-  return stm->kind == KERN_CHECK || stm->kind == KERN_CALL || stm->kind == KERN_ROOM ||
-         stm->kind == KERN_WHILE;
+  return stm->kind == KERN_CALL || stm->kind == KERN_ROOM || stm->kind == KERN_WHILE;
 }
 
 static void find_in_stm(RowSchedule *s, const KernStm *stm, RowPlace at) {

@@ -61,7 +61,7 @@ static bool find_shared_loops(SharedSchedule *s) {
   group_find_loops(&s->of);
   KernVisitor v = { .stm = see_shared_stm, .state = s };
   kern_visit_block(&v, s->of.kern->body);
-  return s->loops.count && !s->of.refused;
+  return s->loops.count && !s->of.refused && !s->of.checks;
 }
 
 static int points_of_item(const SharedSchedule *s) {
