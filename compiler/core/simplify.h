@@ -51,6 +51,8 @@ Known *simplify_learn(Simplify *s, const Var *var);
 // Ranges of integers (simplify_range.c).
 int64_t simplify_lower(const Simplify *s, Atom a);  // INT64_MIN if unknown
 int64_t simplify_upper(const Simplify *s, Atom a);  // INT64_MAX if unknown
+// Is it a conversion between signed integers that changes no number it may be of?
+bool simplify_keeps_value(const Simplify *s, const Exp *e);
 // Known to be no negative number?
 bool simplify_is_nonneg(const Simplify *s, Atom a);
 // Known to be less than the limit?

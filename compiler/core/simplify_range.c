@@ -154,13 +154,33 @@ static int64_t greatest_unsigned(const Exp *e) {
   return (INT64_C(1) << prim_bits(type)) - 1;
 }
 
+// Is it below what is made of a number of that many bits?
+static bool below_widened_limit(const Simplify *s, Atom a, int bits) {
+  const Known *k = known_of_atom(s, a);
+  for (const Bound *b = k ? k->below : NULL; b; b = b->next) {
+    const Known *limit = known_of_atom(s, b->limit);
+    Atom from;
+    if (b->offset >= 0 && limit && is_widened(limit->exp, &from) &&
+        prim_bits(atom_type(from).elem) <= bits)
+      return true;
+  }
+  return false;
+}
+
 // Likewise one that may lose bits, of a number that has none to lose.
 static bool keeps_value(const Simplify *s, const Exp *e, Atom *from, int fuel) {
   if (is_widened(e, from)) return true;
   if (e->kind != EXP_CONVERT || !prim_is_signed(e->u.convert.to)) return false;
   *from = e->u.convert.atom;
+  int bits = prim_bits(e->u.convert.to);
   return prim_is_signed(atom_type(*from).elem) && lower(s, *from, fuel) >= 0 &&
-         upper(s, *from, fuel) < INT64_C(1) << (prim_bits(e->u.convert.to) - 1);
+         (upper(s, *from, fuel) < INT64_C(1) << (bits - 1) ||
+          below_widened_limit(s, *from, bits));
+}
+
+bool simplify_keeps_value(const Simplify *s, const Exp *e) {
+  Atom from;
+  return keeps_value(s, e, &from, FUEL);
 }
 
 static int64_t lower_defined(const Simplify *s, Atom a, const Exp *def, int fuel) {

@@ -443,6 +443,9 @@ static const Exp *convert(const Simplify *s, const Exp *e) {
   const Exp *inner = simplify_def(s, a);
   if (!inner || inner->kind != EXP_CONVERT) return NULL;
   Atom source = inner->u.convert.atom;
+  if (to == atom_type(source).elem && prim_is_signed(to) &&
+      simplify_keeps_value(s, inner))
+    return exp_atom(source);  // the number of a round, there and back
   return skips(atom_type(source).elem, middle, to) ? exp_convert(to, source) : NULL;
 }
 

@@ -1,6 +1,7 @@
 // Functions on vectors that OpenCL C lacks.  A kernel's text begins with those that it calls: code
 // that goes lane by lane is long, so it stands once.
 #include "emit/c_vector.h"
+#include <inttypes.h>
 #include <math.h>
 
 // The text of a helper under construction, which ends where the next one begins.
@@ -31,17 +32,38 @@ static const char *pointer(const Mem *mem) {
   return text_format("%s%s *p", vector_place(mem).space, c_memory_type(mem->elem));
 }
 
+// Vectors longer than OpenCL C has them, which are only loaded and permuted.
+static void declare_long(CodeText *c, PrimType type, int lanes) {
+  const char *name = vector_memory_type(type, lanes), *elem = c_memory_type(type);
+  bool fresh;
+  if (lanes <= 16) return;
+  Text *t = helper(c, name, &fresh);
+  if (fresh)
+    text_printf(t,
+                "#ifdef __clang__\ntypedef %s %s __attribute__((ext_vector_type(%d)));\n"
+                "#else\ntypedef struct { %s s[%d]; } %s;\n#endif\n",
+                elem, name, lanes, elem, lanes, name);
+}
+
 // A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and
 // vstore go by pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
 static const char *unaligned(CodeText *c, const Mem *mem, int lanes) {
   const char *name = memory_name("unaligned", mem, lanes);
   bool fresh;
+  declare_long(c, mem->elem, lanes);
   Text *t = helper(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "#ifdef __clang__\ntypedef %s %s __attribute__((aligned(%d)));\n#endif\n",
                 vector_memory_type(mem->elem, lanes), name, prim_size_bytes(mem->elem));
   return name;
+}
+
+static const char *load_without_clang(const Mem *mem, int lanes) {
+  if (lanes <= 16) return text_format("  return vload%d(0, p);\n", lanes);
+  return text_format(
+      "  %s x;\n  for (int i = 0; i < %d; i++) x.s[i] = p[i];\n  return x;\n",
+      vector_memory_type(mem->elem, lanes), lanes);
 }
 
 const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
@@ -51,9 +73,9 @@ const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
   if (fresh)
     text_printf(t,
                 "static %s %s(const %s) {\n#ifdef __clang__\n  return *(const %s%s *)p;\n"
-                "#else\n  return vload%d(0, p);\n#endif\n}\n",
+                "#else\n%s#endif\n}\n",
                 vector_memory_type(mem->elem, lanes), name, pointer(mem),
-                vector_place(mem).space, type, lanes);
+                vector_place(mem).space, type, load_without_clang(mem, lanes));
   return name;
 }
 
@@ -545,23 +567,52 @@ static void add_runs(Text *t, const ImpExp *e) {
   text_add(t, ");\n");
 }
 
-const char *helper_permute(CodeText *c, const ImpExp *e) {
-  bool fresh, two = e->u.permute.b != NULL;
-  const char *type = vector_type(e->type, e->lanes);
-  Text *label = text_new(), *lanes = text_new();
+// Lane by lane, where a vector is longer than OpenCL C has them.
+static void add_lanes(Text *t, const ImpExp *e) {
+  int lanes = e->u.permute.a->lanes;
+  bool is_long = e->lanes > 16;
+  text_printf(t, "  return (%s)%s", vector_type(e->type, e->lanes),
+              is_long ? "{ { " : "(");
   for (int i = 0; i < e->lanes; i++) {
-    text_printf(label, "_%d", e->u.permute.from[i]);
-    text_printf(lanes, ", %d", e->u.permute.from[i]);
+    int from = e->u.permute.from[i];
+    text_printf(t, "%s%c.s[%d]", i ? ", " : "", from < lanes ? 'a' : 'b', from % lanes);
   }
-  const char *name =
-      text_format("flc_permute_%s%s", prim_type_name(e->type), text_str(label));
+  text_add(t, is_long ? " } };\n" : ");\n");
+}
+
+// Of long vectors a number says which; of others the lanes themselves.
+static const char *permutation_name(const ImpExp *e) {
+  Text *label = text_new();
+  uint64_t hash = 0;
+  for (int i = 0; i < e->lanes; i++) {
+    hash = hash * 131 + (uint64_t)e->u.permute.from[i] + 1;
+    text_printf(label, "_%d", e->u.permute.from[i]);
+  }
+  if (e->lanes > 16)
+    return text_format("flc_permute_%s_%d_%" PRIx64, prim_type_name(e->type), e->lanes,
+                       hash);
+  return text_format("flc_permute_%s%s%s", prim_type_name(e->type),
+                     e->u.permute.a->lanes > 16 ? "_long" : "", text_str(label));
+}
+
+const char *helper_permute(CodeText *c, const ImpExp *e) {
+  bool fresh, two = e->u.permute.b != NULL, is_long = e->u.permute.a->lanes > 16;
+  const char *type = vector_type(e->type, e->lanes),
+             *of = vector_type(e->type, e->u.permute.a->lanes),
+             *name = permutation_name(e);
+  declare_long(c, e->type, e->u.permute.a->lanes);
   Text *t = helper(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static %s %s(%s a%s%s) {\n#ifdef __clang__\n", type, name, type,
-              two ? ", " : "", two ? text_format("%s b", type) : "");
-  text_printf(t, "  return __builtin_shufflevector(a, %s%s);\n#else\n", two ? "b" : "a",
-              text_str(lanes));
-  add_runs(t, e);
+  text_printf(t, "static %s %s(%s a%s) {\n#ifdef __clang__\n", type, name, of,
+              two ? text_format(", %s b", of) : "");
+  text_printf(t, "  return __builtin_shufflevector(a, %s", two ? "b" : "a");
+  for (int i = 0; i < e->lanes; i++)
+    text_printf(t, ", %d", e->u.permute.from[i]);
+  text_add(t, ");\n#else\n");
+  if (is_long)
+    add_lanes(t, e);
+  else
+    add_runs(t, e);
   text_add(t, "#endif\n}\n");
   return name;
 }

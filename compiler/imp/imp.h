@@ -54,7 +54,7 @@ typedef enum ImpExpKind {
   IMP_SPLAT,    // one number in all lanes: u.convert
   IMP_IOTA,     // 0, 1, .., lanes - 1
   IMP_STRIDED,  // mem[index + lane / run * step + lane % run]: u.strided
-  IMP_PERMUTE,  // lanes of one or two vectors: u.permute
+  IMP_PERMUTE,  // lanes of one or two vectors, of any length: u.permute
   IMP_PICK,     // the number in lane `which`: u.pick
   IMP_ANY,      // does any lane hold?  u.convert
   IMP_ALL,      // do all?  u.convert
@@ -112,7 +112,7 @@ struct ImpExp {
     struct {
       const ImpExp *a, *b;
       const signed char *from;
-    } permute;  // lane i: a[from[i]]; from lanes on: b
+    } permute;  // lane i: a[from[i]]; from the number of a's lanes on: b
     struct {
       const ImpExp *vector, *which;
     } pick;
@@ -451,6 +451,9 @@ const ImpExp *imp_vload(const Mem *mem, const ImpExp *index,
 const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *step,
                           int run, int lanes);
 const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from);
+// The same, as a vector of another length.
+const ImpExp *imp_permute_to(const ImpExp *a, const ImpExp *b, const signed char *from,
+                             int lanes);
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
 const ImpExp *imp_over_lanes(ImpExpKind kind,
                              const ImpExp *a);  // IMP_ANY .. IMP_PACKS

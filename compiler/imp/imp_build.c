@@ -221,11 +221,16 @@ const ImpExp *imp_strided(const Mem *mem, const ImpExp *index, const ImpExp *ste
                         .u.strided = { mem, index, step, run } });
 }
 
-const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from) {
+const ImpExp *imp_permute_to(const ImpExp *a, const ImpExp *b, const signed char *from,
+                             int lanes) {
   return make((ImpExp){ .kind = IMP_PERMUTE,
                         .type = a->type,
-                        .lanes = a->lanes,
+                        .lanes = lanes,
                         .u.permute = { a, b, from } });
+}
+
+const ImpExp *imp_permute(const ImpExp *a, const ImpExp *b, const signed char *from) {
+  return imp_permute_to(a, b, from, a->lanes);
 }
 
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which) {

@@ -19,14 +19,19 @@ static const Term *let_before(const KernBlock *block, int at, const Var *var) {
   return NULL;
 }
 
-// x + c, as a variable  =>  x, and c is added
+// x + c, as a variable or a copy of one  =>  x, and c is added
 static const Term *without_constant(const KernBlock *block, int at, const Term *t,
                                     int64_t *added) {
   const Term *value;
-  while (t->kind == TERM_VAR && (value = let_before(block, at, t->u.var)) &&
-         value->kind == TERM_OP &&
-         (value->u.op.op == OP_ADD || value->u.op.op == OP_SUB) &&
-         value->u.op.args[1]->kind == TERM_CONST) {
+  while (t->kind == TERM_VAR && (value = let_before(block, at, t->u.var))) {
+    if (value->kind == TERM_VAR) {
+      t = value;
+      continue;
+    }
+    if (value->kind != TERM_OP ||
+        (value->u.op.op != OP_ADD && value->u.op.op != OP_SUB) ||
+        value->u.op.args[1]->kind != TERM_CONST)
+      break;
     int64_t c = value->u.op.args[1]->u.constant.u.i;
     if (c > MOST_BETWEEN || c < -MOST_BETWEEN) break;
     *added += value->u.op.op == OP_ADD ? c : -c;
@@ -118,7 +123,7 @@ static Record record_of(const KernBlock *block, int at, const bool *taken) {
 // Those of the record that lie in the tile of `size`; how many elements they are.
 static int fill_tile(const Record *r, int size, RecordTile *tile) {
   int count = 0;
-  for (int i = 0; i < TILE_HEIGHT; i++)
+  for (int i = 0; i < MOST_APART; i++)
     tile->loads[i] = -1;
   for (int i = 0; i < r->count; i++) {
     int64_t place = r->at[i] - tile->first;
@@ -151,6 +156,12 @@ bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *
   return fullest_tile(block, at, taken, TILE_HEIGHT, true, out);
 }
 
+bool is_few_apart(int64_t elements, PrimType elem) {
+  int bytes = prim_size_bytes(elem);
+  return (elements >= 2 && elements <= 4) ||
+         (elements == MOST_APART && (bytes == 1 || bytes == 4));
+}
+
 bool near_loads(const KernBlock *block, int at, const bool *taken, int apart,
                 RecordTile *out) {
   return fullest_tile(block, at, taken, apart, false, out);
@@ -167,7 +178,7 @@ static bool may_go_first(const KernStm *stm, const Tensor *stored) {
 
 // The first `size` neighbours that are stored from the statement on, each by one.
 static bool fill_record(const Record *r, int size, RecordStores *out) {
-  for (int k = 0; k < MOST_APART; k++)
+  for (int k = 0; k < TILE_HEIGHT; k++)
     out->stores[k] = -1;
   for (int i = 0; i < r->count; i++) {
     int64_t k = r->at[i] - out->first;

@@ -6,23 +6,26 @@
 // Neighbours, counted from the element that the load at hand reads.
 typedef struct RecordTile {
   int64_t first;
-  int loads[TILE_HEIGHT];  // statements that read them; -1: none
+  int loads[MOST_APART];  // statements that read them; -1: none
 } RecordTile;
 
 // Four neighbours that exist if the load at `at` may run, which one or more loads behind it read,
 // with nothing between them that might write there or fail; `taken`: loads that are in others.
 // False: there are none.
 bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out);
-// The same of lanes that are `apart` elements from one another, at most MOST_APART: two or more
-// loads among so many neighbours, of which the others need not exist.
+// Are lanes so many elements apart that vectors of all that lies between them are loaded: two to
+// four, or MOST_APART of one byte or four?  Others take more to pick from.
+bool is_few_apart(int64_t elements, PrimType elem);
+// The same of lanes that are `apart` elements from one another, few: two or more loads among so
+// many neighbours, of which the others need not exist.
 bool near_loads(const KernBlock *block, int at, const bool *taken, int apart,
                 RecordTile *out);
 
-// `size` stores that together write the record of each lane, which is what lanes are apart: all
-// that lies from the first lane's to the last one's.
+// `size` stores, at most four, that together write the record of each lane, which is what lanes are
+// apart: all that lies from the first lane's to the last one's.
 typedef struct RecordStores {
-  int64_t first;           // element, counted from that which the store at hand writes
-  int stores[MOST_APART];  // statements, by element
-  int last;                // the last of them: until then nothing reads what they write
+  int64_t first;            // element, counted from that which the store at hand writes
+  int stores[TILE_HEIGHT];  // statements, by element
+  int last;                 // the last of them: until then nothing reads what they write
 } RecordStores;
 bool record_stores(const KernBlock *block, int at, int size, RecordStores *out);

@@ -214,6 +214,56 @@ static void arrays_that_are_longer(Compiler *c) {
   CHECK(longer_needs_check(c, -1, 1));
 }
 
+static void count_conversion(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    *(int *)v->state +=
+        e->kind == EXP_CONVERT && atom_type(e->u.convert.atom).elem == PRIM_I64;
+    core_visit_exp(v, e);
+  }
+}
+
+// map (\i -> i64 (to (i + by))) (iota bound), where the bound is the parameter if there is one, as
+// an i64: does it still convert?
+static bool number_converts(Compiler *c, const Var *size, int64_t bound, PrimType to,
+                            int64_t by) {
+  Frame f = frame_new(c);
+  f.n = size ? atom_var(size) : atom_i64(bound);
+  f.params[0] = size ? size : f.params[0];
+  f.params[1] = param(c, "xs", vector(PRIM_I64, atom_i64(4)));
+  if (size && size->type.elem != PRIM_I64)
+    f.n = core_let(&f.outer, "bound", exp_convert(PRIM_I64, f.n));
+  Atom at = by ? op(&f.inner, OP_ADD, f.at, atom_i64(by)) : f.at;
+  Atom there = core_let(&f.inner, "there", exp_convert(to, at));
+  Atom back = core_let(&f.inner, "back", exp_convert(PRIM_I64, there));
+  Atom is = core_let(&f.outer, "is", exp_iota(f.n, atom_i64(0), atom_i64(1)));
+  Lambda fn = lambda_new(&f.i, 1, core_body(&f.inner, &back, 1));
+  Atom ys = core_let(&f.outer, "ys", exp_map(f.n, fn, &is, 1));
+  const Core *core = program_of(c, f.params, 2, core_body(&f.outer, &ys, 1));
+  core_check(c, core, false);
+  core = simplify(c, core);
+  core_check(c, core, false);
+  int count = 0;
+  CoreVisitor v = { .body = count_conversion, .state = &count };
+  count_conversion(&v, core->entries[0]->body);
+  return count > 0;
+}
+
+static void numbers_of_rounds_go_there_and_back(Compiler *c) {
+  const Var *m = param(c, "m", type_scalar(PRIM_I32));
+  const Var *n = param(c, "n", type_scalar(PRIM_I64));
+  CHECK(!number_converts(c, NULL, 8, PRIM_I32, 0));
+  CHECK(!number_converts(c, m, 0, PRIM_I32, 0));
+  CHECK(number_converts(c, m, 0, PRIM_I16, 0));
+  CHECK(number_converts(c, n, 0, PRIM_I32, 0));
+  CHECK(!number_converts(c, NULL, 128, PRIM_I8, 0));
+  CHECK(number_converts(c, NULL, 129, PRIM_I8, 0));
+  CHECK(number_converts(c, NULL, 8, PRIM_U8, 0));
+  CHECK(!number_converts(c, NULL, 8, PRIM_I8, 1));
+  CHECK(number_converts(c, NULL, 8, PRIM_I8, -1));
+  CHECK(number_converts(c, m, 0, PRIM_I32, 1));
+}
+
 int main(void) {
   Compiler *c = new_compiler();
   clamped_neighbours_need_none(c);
@@ -227,4 +277,5 @@ int main(void) {
   constant_ranges_multiply(c);
   parts_of_any_number(c);
   arrays_that_are_longer(c);
+  numbers_of_rounds_go_there_and_back(c);
 }

@@ -761,5 +761,21 @@ expect 'lanes that take no part in a load read what lies there, as far as there 
   'if \(\(0i64 <= base_.* <= \(\(n_[0-9]+ \* t_[0-9]+\) \+ -(16|8|4)i64\)\)\)' out
 expect 'where rows lie in another order all lanes must take part' 3 'if all\(condition_' out
 
+cat > eights.fl << 'END'
+entry packed [n] (xs: [n]bool) : []u8 =
+  tabulate (n / 8) (\i -> loop s = 0 for k < 8 do if xs[8 * i + k] then s | (1 << u8.i64 k) else s)
+entry rows [n] (xs: [n][8]f32) : [n]f32 = map (\x -> loop s = 0 for k < 8 do s * 2 + x[k]) xs
+entry words [n] (xs: [n]i64) : []i64 =
+  tabulate (n / 8) (\i -> loop s = 0 for k < 8 do s * 3 + xs[8 * i + k])
+entry fives [n] (xs: [n]f32) : []f32 =
+  tabulate (n / 5) (\i -> xs[5 * i] + xs[5 * i + 1] * xs[5 * i + 2] - xs[5 * i + 3] / xs[5 * i + 4])
+END
+"$flc" dump --recipes eights.fl > out
+expect 'lanes that read rows of eight have their loops as straight code' 3 '^  unroll k$' out
+expect 'what lies between others is not asked for again' 0 'let inside.* && [1-3] [+] ' out
+"$flc" dump --after imp eights.fl > out
+expect 'eight bytes of each lane are turned 64 at a time' 2 'let turned_[0-9]+ : u8' out
+expect 'eight numbers of a lane are picked in three steps that they share' 24 'let picked_[0-9]+ : f32' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

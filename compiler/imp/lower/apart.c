@@ -3,18 +3,25 @@
 // an insertion per element otherwise.
 #include "imp/lower/kern.h"
 
+enum { MOST_LEVELS = 4 };  // up to MOST_APART, 2^3
+
 typedef struct Pieces {
   const ImpExp *at[MOST_APART];
   int count, lanes;
   int elements;  // all that are loaded: no element behind them is touched
-  const ImpExp
-      *halves[2][2];  // by the first element: every second one, of two pieces each
+  const ImpExp *parts[MOST_LEVELS][MOST_APART]
+                     [MOST_APART];  // every 2^level-th element, by the first one
 } Pieces;
 
-int small_step(const ImpExp *step) {
+int small_step(const ImpExp *step, PrimType elem) {
   for (int n = 2; n <= MOST_APART; n++)
-    if (imp_is_i64(step, n)) return n;
+    if (is_few_apart(n, elem) && imp_is_i64(step, n)) return n;
   return 0;
+}
+
+int lone_step(const ImpExp *step, PrimType elem) {
+  int n = small_step(step, elem);
+  return n == MOST_APART ? 0 : n;
 }
 
 // The last piece ends with the last element, where the one before it may reach.
@@ -62,19 +69,24 @@ static const ImpExp *pick_more(KernCode *kc, const Pieces *p, const ImpExp *out,
   return declared(kc, "picked", imp_permute(out, p->at[v], from));
 }
 
-// Of four pieces: every second of every second one, so that loads share the first step.
-static const ImpExp *pick_of_halves(KernCode *kc, Pieces *p, int first) {
-  const ImpExp **half = p->halves[first % 2];
+// Every 2^level-th element from `first` on, of as many pieces from the `at`-th such group on: every
+// second one of the level before, so that loads share those.
+static const ImpExp *pick_part(KernCode *kc, Pieces *p, int level, int first, int at) {
+  int before = level - 1, half = 1 << before;
+  const ImpExp **part = &p->parts[level][first][at];
+  if (*part) return *part;
+  if (level == 1) return *part = pick_of_two(kc, p, 2 * at, first + 2 * at * p->lanes, 2);
   signed char *from = new_array(signed char, p->lanes);
-  for (int h = 0; h < 2; h++)
-    if (!half[h]) half[h] = pick_of_two(kc, p, 2 * h, first % 2 + 2 * h * p->lanes, 2);
   for (int i = 0; i < p->lanes; i++)
-    from[i] = (signed char)(first / 2 + 2 * i);
-  return declared(kc, "picked", imp_permute(half[0], half[1], from));
+    from[i] = (signed char)(first / half + 2 * i);
+  const ImpExp *a = pick_part(kc, p, before, first % half, 2 * at),
+               *b = pick_part(kc, p, before, first % half, 2 * at + 1);
+  return *part = declared(kc, "picked", imp_permute(a, b, from));
 }
 
 static const ImpExp *pick_every_nth(KernCode *kc, Pieces *p, int first, int n) {
-  if (n == 4 && p->count == 4) return pick_of_halves(kc, p, first);
+  if (n == 4 && p->count == 4) return pick_part(kc, p, 2, first, 0);
+  if (n == 8 && p->count == 8) return pick_part(kc, p, 3, first, 0);
   const ImpExp *out = pick_of_two(kc, p, 0, first, n);
   for (int v = 2; v < p->count; v++)
     out = pick_more(kc, p, out, v, first, n);
@@ -108,7 +120,7 @@ static int dense_step(KernCode *kc, const Access *access, const ImpExp **base) {
   if (kc->mask || arr->mem->lanes || !lies_dense(access->tensor, arr) ||
       !affine_place(kc, access, arr, base, &step))
     return 0;
-  return small_step(step);
+  return small_step(step, arr->mem->elem);
 }
 
 // From the first to the last that is loaded.
@@ -122,6 +134,52 @@ static void drop_ends(RecordTile *near, int *count) {
   near->first += first;
   for (int i = 0; i < *count; i++)
     near->loads[i] = near->loads[first + i];
+}
+
+// ---- bytes
+
+// Eight numbers of a byte to each of 16 lanes: 64 bytes are four or eight lanes' rows, which one
+// permutation transposes.  Why: byte by byte each of the three steps above takes twice as long.
+enum { LINE = 64, ROWS = LINE / MOST_APART };
+
+static bool are_rows_of_bytes(const KernCode *kc, const Mem *mem, int n, int count) {
+  return prim_size_bytes(mem->elem) == 1 && kc->lanes == 2 * ROWS && n == MOST_APART &&
+         count == n;
+}
+
+static const ImpExp *load_turned(KernCode *kc, const Mem *mem, const ImpExp *base) {
+  signed char *from = new_array(signed char, LINE);
+  for (int i = 0; i < LINE; i++)
+    from[i] = (signed char)(i % ROWS * MOST_APART + i / ROWS);
+  ImpExp *line = mem_copy(imp_vload(mem, base, LINE), sizeof *line);
+  if (line->type == PRIM_BOOL) line->type = PRIM_U8;
+  return declared(kc, "turned", imp_permute(declared(kc, "line", line), NULL, from));
+}
+
+static void load_rows_of_bytes(KernCode *kc, const Mem *mem, const ImpExp *base,
+                               const ImpExp **out) {
+  base = declared(kc, "corner", base);
+  const ImpExp *a = load_turned(kc, mem, base),
+               *b = load_turned(kc, mem, imp_add(base, imp_i64(LINE)));
+  for (int i = 0; i < MOST_APART; i++) {
+    signed char *from = new_array(signed char, kc->lanes);
+    for (int lane = 0; lane < kc->lanes; lane++)
+      from[lane] = (signed char)(lane / ROWS * LINE + i * ROWS + lane % ROWS);
+    out[i] = imp_convert(mem->elem,
+                         declared(kc, "picked", imp_permute_to(a, b, from, kc->lanes)));
+  }
+}
+
+// From the neighbours at `base` on; which: those that are asked for.
+static void load_near(KernCode *kc, const Arr *arr, const ImpExp *base, int n, int count,
+                      const int *which, const ImpExp **out) {
+  if (are_rows_of_bytes(kc, arr->mem, n, count)) {
+    load_rows_of_bytes(kc, arr->mem, base, out);
+    return;
+  }
+  Pieces p = load_pieces(kc, arr, base, elements_of(kc, n, count - 1));
+  for (int i = 0; i < count; i++)
+    if (which[i] >= 0) out[i] = pick_every_nth(kc, &p, i, n);
 }
 
 bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded) {
@@ -142,13 +200,12 @@ bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded
   }
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
     dense_step(kc, access, &base);
-    Pieces p =
-        load_pieces(kc, memory_at(kc, access->tensor), imp_add(base, imp_i64(near.first)),
-                    elements_of(kc, n, count - 1));
+    const ImpExp *picked[MOST_APART];
+    load_near(kc, memory_at(kc, access->tensor), imp_add(base, imp_i64(near.first)), n,
+              count, near.loads, picked);
     for (int i = 0; i < count; i++)
       if (near.loads[i] >= 0)
-        declare_loaded(kc, block->stms[near.loads[i]].binders[0], values[i],
-                       pick_every_nth(kc, &p, i, n));
+        declare_loaded(kc, block->stms[near.loads[i]].binders[0], values[i], picked[i]);
   }
   return true;
 }

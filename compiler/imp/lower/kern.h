@@ -180,8 +180,10 @@ bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm);
 
 // ---- lanes few elements apart (apart.c)
 
-// How many, 2 to MOST_APART, or 0.
-int small_step(const ImpExp *step);
+// How many, if few are (is_few_apart), or 0.
+int small_step(const ImpExp *step, PrimType elem);
+// How many, if so few that a load by itself pays; or 0.
+int lone_step(const ImpExp *step, PrimType elem);
 // From each lane's element on, of lanes n elements apart.
 const ImpExp *load_every_nth(KernCode *kc, const Arr *arr, const ImpExp *base, int n);
 // From the first lane's element downwards.

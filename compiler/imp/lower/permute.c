@@ -26,8 +26,9 @@ static const ImpExp *trace(const KernCode *kc, const ImpExp *e, int *lane, int *
     e = is;
     if (is->kind != IMP_PERMUTE) continue;
     int from = is->u.permute.from[*lane];
-    e = from < is->lanes ? is->u.permute.a : is->u.permute.b;
-    *lane = from % is->lanes;
+    int lanes = is->u.permute.a->lanes;
+    e = from < lanes ? is->u.permute.a : is->u.permute.b;
+    *lane = from % lanes;
     ++*depth;
   }
   return e;

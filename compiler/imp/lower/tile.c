@@ -103,12 +103,12 @@ static bool is_record(KernCode *kc, const Access *access, const ImpExp **base,
   if (arr->mem->lanes || !lies_dense(access->tensor, arr) ||
       !place_apart(kc, access, arr, base, step))
     return false;
-  return !small_step(*step);
+  return !small_step(*step, arr->mem->elem);
 }
 
 bool loads_have_set(KernCode *kc, const KernBlock *block, const RecordTile *tile,
                     AxisSet set) {
-  for (int i = 0; i < TILE_HEIGHT; i++)
+  for (int i = 0; i < MOST_APART; i++)
     if (tile->loads[i] >= 0 && load_set(kc, &block->stms[tile->loads[i]].u.load) != set)
       return false;
   return true;
@@ -202,7 +202,8 @@ static int record_size(KernCode *kc, const Access *to) {
   if (arr->mem->lanes || !lies_dense(to->tensor, arr) ||
       !place_apart(kc, to, arr, &base, &step))
     return 0;
-  if (small_step(step)) return small_step(step);
+  int size = small_step(step, arr->mem->elem);
+  if (size && size <= TILE_HEIGHT) return size;
   return kc->lanes % TILE_HEIGHT ? 0 : TILE_HEIGHT;
 }
 
@@ -229,7 +230,7 @@ bool lower_record_store(KernCode *kc, const KernBlock *block, int at,
 
 static void store_whole(KernCode *kc, const Mem *mem, const ImpExp *base,
                         const ImpExp *const *fields, int size) {
-  const ImpExp *parts[MOST_APART];
+  const ImpExp *parts[TILE_HEIGHT];
   join_fields(kc, fields, size, parts);
   for (int i = 0; i < size; i++)
     add_stm(kc, (ImpStm){ .kind = IMP_STORE,
@@ -256,7 +257,7 @@ static void store_tile(KernCode *kc, const Mem *mem, const ImpExp *base,
 void lower_stored_record(KernCode *kc, const KernBlock *block,
                          const RecordStores *stores) {
   const KernStm *first = &block->stms[stores->stores[0]];
-  const ImpExp *base, *step, *fields[MOST_APART];
+  const ImpExp *base, *step, *fields[TILE_HEIGHT];
   int size = record_size(kc, &first->u.store.to);
   for (Copies c = copies_over(kc, store_set(kc, first)); copies_next(&c);) {
     const Arr *arr = memory_at(kc, first->u.store.to.tensor);

@@ -102,8 +102,8 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
   if (affine && imp_is_i64(step, 1) && kc->mask &&
       (!kc->some || fills_memory(access->tensor, arr)))
     return masked_neighbours(kc, access->tensor, arr, base);
-  if (affine && !kc->mask && small_step(step))
-    return load_every_nth(kc, arr, base, small_step(step));
+  if (affine && !kc->mask && lone_step(step, arr->mem->elem))
+    return load_every_nth(kc, arr, base, lone_step(step, arr->mem->elem));
   if (affine && !kc->mask && imp_is_i64(step, -1)) return load_backwards(kc, arr, base);
   if (affine && !kc->mask) return imp_strided(arr->mem, base, step, 1, kc->lanes);
   return imp_vload(arr->mem, safe_places(kc, places(kc, access, arr)), kc->lanes);

@@ -1,5 +1,6 @@
 // Cycles of terms and of accesses (kern_cost.c).
 #include "kern/cost/cost.h"
+#include "kern/records.h"
 #include "kern/wide_lanes.h"
 #include <math.h>
 
@@ -278,13 +279,23 @@ static int64_t known_apart(const Cost *s, const Access *access) {
 
 int64_t cost_few_apart(const Cost *s, const Access *access) {
   int64_t n = known_apart(s, access);
-  return n >= 2 && n <= MOST_APART ? n : 0;
+  return is_few_apart(n, access->tensor->elem) ? n : 0;
+}
+
+// Those of powers of two share the first steps.
+static double picks_of(int64_t apart, int loads) {
+  double picks = 0;
+  if (apart & (apart - 1)) return (double)(apart - 1) * loads;
+  for (int64_t pieces = apart / 2, parts = 2; pieces; pieces /= 2, parts *= 2)
+    picks += (double)(pieces * (loads < parts ? loads : parts));
+  return picks;
 }
 
 double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads) {
-  double picks = (double)(apart - 1) * loads;
-  if (apart == 4 && loads > 1)
-    picks = 4 + loads;  // in two steps, of which they share one
+  double picks = picks_of(apart, loads);
+  if (apart == MOST_APART && loads == apart && s->lanes == MOST_LANES &&
+      prim_size_bytes(access->tensor->elem) == 1)  // turned by rows of 64 bytes
+    return 2 * (VECTOR_ACCESS + VECTOR_PICK) + MOST_APART * VECTOR_PICK;
   return ((double)apart * VECTOR_ACCESS + picks * VECTOR_PICK) *
          cost_vectors(s, access->tensor->elem);
 }
@@ -294,6 +305,7 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
   double by_lanes = (s->bounded ? 2 : 1) * LANE_ACCESS * s->lanes;
   if (!cost_vector_access(s, access)) {
     int64_t apart = load ? cost_few_apart(s, access) : 0;
+    if (apart > TILE_HEIGHT) apart = 0;
     if (apart && s->lanes > MOST_LANES)  // others load the rest of these vectors
       return (VECTOR_ACCESS + VECTOR_OP) * cost_vectors(s, access->tensor->elem);
     if (apart) return cost_apart(s, access, apart, 1);

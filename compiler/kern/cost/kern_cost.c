@@ -242,6 +242,12 @@ static void cost_load(Cost *s, const KernStm *stm) {
     cost_access(s, access, 0, true);
 }
 
+// How many neighbours are stored together, if they are whole records; else 0.
+static int64_t few_stored(const Cost *s, const Access *to) {
+  int64_t n = cost_few_apart(s, to);
+  return n <= TILE_HEIGHT ? n : 0;
+}
+
 static void cost_store(Cost *s, const KernStm *stm) {
   const Access *to = &stm->u.store.to;
   AxisSet value = cost_set(s, stm->u.store.value);
@@ -251,7 +257,7 @@ static void cost_store(Cost *s, const KernStm *stm) {
     cost_access(s, to, value, false);
     return;
   }
-  int64_t whole = cost_few_apart(s, to);
+  int64_t whole = few_stored(s, to);
   double one = whole ? (VECTOR_ACCESS + VECTOR_OP * (double)whole) *
                            cost_vectors(s, to->tensor->elem)
                      : LANE_ACCESS * s->lanes / TILE_HEIGHT;
@@ -279,7 +285,7 @@ static void cost_stm(Cost *s, const KernStm *stm) {
 
 static int tile_loads(const RecordTile *tile) {
   int count = 0;
-  for (int i = 0; i < TILE_HEIGHT; i++)
+  for (int i = 0; i < MOST_APART; i++)
     count += tile->loads[i] >= 0;
   return count;
 }
@@ -297,7 +303,7 @@ static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
   int count = tile_loads(&tile);
   double one = apart ? cost_apart(s, access, apart, count) / count
                      : LANE_ACCESS * s->lanes / TILE_HEIGHT;
-  for (int i = 0; i < TILE_HEIGHT; i++) {
+  for (int i = 0; i < MOST_APART; i++) {
     if (tile.loads[i] < 0) continue;
     loaded[tile.loads[i]] = true;
     map_put(s->beside, block->stms[tile.loads[i]].binders[0], mem_copy(&one, sizeof one));
@@ -307,7 +313,7 @@ static void note_record(Cost *s, const KernBlock *block, int at, bool *loaded) {
 // Notes the stores of lanes that are apart which together write whole vectors.
 static void note_stores(Cost *s, const KernBlock *block, int at) {
   const Access *to = &block->stms[at].u.store.to;
-  int64_t whole = cost_few_apart(s, to), size = whole ? whole : TILE_HEIGHT;
+  int64_t whole = few_stored(s, to), size = whole ? whole : TILE_HEIGHT;
   RecordStores stores;
   if (map_has(s->beside, &block->stms[at]) || cost_vector_access(s, to) ||
       !cost_is_affine(s, to) || !record_stores(block, at, (int)size, &stores))

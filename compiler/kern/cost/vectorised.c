@@ -62,7 +62,8 @@ static void plain_term(KernVisitor *v, const Term *t) {
 static bool note_apart(PlainCost *p, const Access *access, bool stores) {
   int64_t elements = stores ? 0 : cost_few_apart(&p->cost, access);
   Apart *known = map_get(p->apart, access->tensor);
-  if (!elements || (known && known->elements != elements)) return false;
+  if (!elements || elements > TILE_HEIGHT || (known && known->elements != elements))
+    return false;
   if (!known) {
     known = new_node(Apart, .elements = elements);
     map_put(p->apart, access->tensor, known);

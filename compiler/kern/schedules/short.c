@@ -7,7 +7,9 @@
 // Likewise if loops of the points read short rows: as straight code, lanes read records; and if the
 // outermost axis of the grid is short: planes, all of which a point makes, so that what they have
 // in common is read once.
+#include "kern/records.h"
 #include "kern/schedules/schedule.h"
+#include "kern/sums.h"
 
 enum { MOST_SHORT = 8, MOST_POINTS = 64, MOST_GRID = 8 };
 
@@ -73,26 +75,56 @@ static void add_short_points(const Schedule *s, Candidates *out, const Recipe *l
   schedule_offer(s, out, &cand);
 }
 
-// Loops of few rounds that read a row of as many elements; reductions have tiles of four by four.
+typedef struct ShortReads {
+  Map *lets;
+  bool found;
+} ShortReads;
+
+// xs[i, k]; reductions have tiles of four by four, or are left to the device's own compiler.
+static bool reads_row(const Access *access, const Axis *axis) {
+  const Tensor *t = access->tensor;
+  if (axis->role != AXIS_LOOP) return false;
+  const Term *at = t->rank > 1 ? access->index[t->rank - 1] : NULL;
+  return at && at->kind == TERM_VAR && at->u.var == axis->index &&
+         term_same(t->dims[t->rank - 1], axis->width);
+}
+
+// xs[8 * i + k], for a k below 8: lanes pick from the same vectors.
+static bool reads_row_of_many(const Map *lets, const Access *access, const Axis *axis) {
+  const Term *at =
+      access->tensor->rank == 1 ? term_inlined(lets, access->index[0]) : NULL;
+  IndexSum sum;
+  bool apart = false;
+  if (axis->role != AXIS_LOOP && !is_few_apart(short_width(axis), access->tensor->elem))
+    return false;
+  if (!at || !sum_of(at, &sum) || sum_factor(&sum, axis->index) != 1) return false;
+  for (int i = 0; i < sum.count; i++)
+    apart |= sum.by[i] == short_width(axis) && sum.at[i]->kind == TERM_VAR;
+  return apart;
+}
+
+// Loops of few rounds that read a row of as many elements.
 static void see_short_row(KernVisitor *v, const KernStm *stm) {
-  bool *found = v->state;
+  ShortReads *reads = v->state;
   const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
-  if (!axis || axis->role != AXIS_LOOP || !short_width(axis)) return;
+  if (stm->kind == KERN_LET) map_put(reads->lets, stm->binders[0], stm->u.term);
+  if (!axis || short_width(axis) < 2 ||
+      (axis->role != AXIS_LOOP && axis->role != AXIS_REDUCE))
+    return;
   for (int i = 0; i < axis->body->count; i++) {
-    const KernStm *load = &axis->body->stms[i];
-    if (load->kind != KERN_LOAD) continue;
-    const Tensor *t = load->u.load.tensor;
-    const Term *at = t->rank ? load->u.load.index[t->rank - 1] : NULL;
-    *found |= t->rank > 1 && at->kind == TERM_VAR && at->u.var == axis->index &&
-              term_same(t->dims[t->rank - 1], axis->width);
+    const KernStm *inner = &axis->body->stms[i];
+    if (inner->kind == KERN_LET) map_put(reads->lets, inner->binders[0], inner->u.term);
+    if (inner->kind == KERN_LOAD)
+      reads->found |= reads_row(&inner->u.load, axis) ||
+                      reads_row_of_many(reads->lets, &inner->u.load, axis);
   }
 }
 
 static bool reads_short_rows(const Kern *kern) {
-  bool found = false;
-  KernVisitor v = { .stm = see_short_row, .state = &found };
+  ShortReads reads = { .lets = map_new(NULL) };
+  KernVisitor v = { .stm = see_short_row, .state = &reads };
   kern_visit_block(&v, kern->body);
-  return found;
+  return reads.found;
 }
 
 // The axes of the grid, the outermost one inside of all others; how many they are.

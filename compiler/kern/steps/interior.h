@@ -120,6 +120,13 @@ int interior_places(int places);  // how many bits there are
 // point; else NULL.
 const Term *interior_together(Interior *x, const Term *t);
 
+// interior_implied.c
+
+// Notes which of the conditions hold where the others do.
+void interior_implied(const Interior *x, bool *implied);
+// The least (OP_MIN) or greatest (OP_MAX) of both, without what is another by a number more.
+const Term *interior_nearest(PrimOp op, const Term *a, const Term *b);
+
 // interior_terms.c
 
 // The value at the block's first point as a variable that is bound before the block; NULL: there

@@ -213,8 +213,9 @@ static bool can_assume(const Interior *x, const Assumption *w) {
 
 static void move_coordinate(Index *index, const Shift *move) {
   const Term *from = move->from, *to = move->to;
-  if (from) index->from = index->from ? term_max(index->from, from) : from;
-  if (to) index->to = index->to ? term_min(index->to, to) : to;
+  if (from)
+    index->from = index->from ? interior_nearest(OP_MAX, index->from, from) : from;
+  if (to) index->to = index->to ? interior_nearest(OP_MIN, index->to, to) : to;
 }
 
 bool interior_assume(Interior *x, const Assumption *w) {

@@ -71,8 +71,10 @@ const Term *interior_inside(const Interior *x, KernBuilder *b) {
   for (int i = 0; i < x->index_count; i++)
     if (x->indices[i].at)
       all = term_and(all, term_at_most(term_i64(0), x->indices[i].low));
+  bool implied[MOST_CONDITIONS] = { false };
+  interior_implied(x, implied);
   for (int i = 0; i < x->condition_count; i++)
-    all = term_and(all, x->conditions[i]);
+    if (!implied[i]) all = term_and(all, x->conditions[i]);
   bool sides = interior_places(x->places) < GUESS_PLACES;
   return kern_let(b, "inside", sides ? share_places(x, b, all) : all);
 }
