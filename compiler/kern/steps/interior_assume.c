@@ -211,11 +211,16 @@ static bool can_assume(const Interior *x, const Assumption *w) {
                    : (places & x->among) == x->among;
 }
 
-static void move_coordinate(Index *index, const Shift *move) {
-  const Term *from = move->from, *to = move->to;
-  if (from)
-    index->from = index->from ? interior_nearest(OP_MAX, index->from, from) : from;
-  if (to) index->to = index->to ? interior_nearest(OP_MIN, index->to, to) : to;
+static const Term *nearest(const Interior *x, PrimOp op, const Term *a, const Term *b) {
+  if (!a || !b) return a ? a : b;
+  if (!x->wide) return interior_nearest(op, a, b);
+  return op == OP_MIN ? term_min(a, b) : term_max(a, b);
+}
+
+static void move_coordinate(Interior *x, const Shift *move) {
+  Index *index = &x->indices[move->index];
+  index->from = nearest(x, OP_MAX, index->from, move->from);
+  index->to = nearest(x, OP_MIN, index->to, move->to);
 }
 
 bool interior_assume(Interior *x, const Assumption *w) {
@@ -225,7 +230,7 @@ bool interior_assume(Interior *x, const Assumption *w) {
     if (!term_is_bool(w->at[i], true) && !is_noted(x, w->at[i]))
       x->conditions[x->condition_count++] = w->at[i];
   for (int i = 0; i < w->move_count; i++)
-    move_coordinate(&x->indices[w->moves[i].index], &w->moves[i]);
+    move_coordinate(x, &w->moves[i]);
   return true;
 }
 

@@ -1,6 +1,6 @@
 // What the conditions of an interior say twice (steps/interior.c): of xs[3 * i], xs[3 * i + 1] and
 // xs[3 * i + 2] the one in between lies inside where the others do.  Why: blocks of few lanes spend
-// as long on their conditions as on their points.
+// as long on their conditions as on their points.  (Wide lanes do not.)
 #include "kern/steps/interior.h"
 #include "kern/sums.h"
 
@@ -123,5 +123,5 @@ const Term *interior_nearest(PrimOp op, const Term *a, const Term *b) {
     if (compares(args[0], op))
       return term_op2(op, interior_nearest(op, args[0], b), args[1]);
   }
-  return term_op2(op, a, b);
+  return op == OP_MIN ? term_min(a, b) : term_max(a, b);
 }

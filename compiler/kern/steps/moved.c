@@ -72,7 +72,7 @@ const Term *interior_inside(const Interior *x, KernBuilder *b) {
     if (x->indices[i].at)
       all = term_and(all, term_at_most(term_i64(0), x->indices[i].low));
   bool implied[MOST_CONDITIONS] = { false };
-  interior_implied(x, implied);
+  if (!x->wide) interior_implied(x, implied);
   for (int i = 0; i < x->condition_count; i++)
     if (!implied[i]) all = term_and(all, x->conditions[i]);
   bool sides = interior_places(x->places) < GUESS_PLACES;
