@@ -30,6 +30,8 @@ typedef struct AdFunction {
   const Var *const *inputs;
   int input_count;
   bool ints;
+  const Builder
+      *around;  // what is bound before the function, as far as it is known; or NULL
 } AdFunction;
 
 // The body with functions' bodies in place of calls; those with an adjoint of their own may stay.

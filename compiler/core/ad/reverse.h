@@ -70,6 +70,7 @@ typedef struct Reverse {
   Compiler *c;
   Active active;
   AdScope *scope;
+  const Builder *around;  // what the function may mention
 } Reverse;
 
 // ---- scopes and adjoints (reverse.c)
@@ -123,6 +124,8 @@ void reverse_general_reduction(Reverse *r, const Stm *stm);  // reverse_general.
 void reverse_general_scan(Reverse *r, const Stm *stm);       // of one scalar
 // Is there a rule in reverse_reduce.c?
 bool reverse_has_rule(const RedOp *op, bool is_scan);
+// Are no two elements of the array of indices the same, as its definition shows (distinct.c)?
+bool reverse_is_distinct(const Reverse *r, Atom array);
 void reverse_scatter(Reverse *r, const Stm *stm);  // reverse_write.c
 void reverse_hist(Reverse *r, const Stm *stm);
 Kept reverse_keep_filter(Reverse *r, const Stm *stm);

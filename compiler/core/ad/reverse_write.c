@@ -1,6 +1,7 @@
 // Scatter, histograms and filter.
 //
-//   ys = scatter d is vs          =>  vs^[i] += ys^[is[i]]   d^ += ys^ with zeros at is
+//   ys = scatter d is vs          =>  vs^[i] += ys^[is[i]], for one of those with equal is[i]
+//                                     d^ += ys^ with zeros at is
 //   ys = hist d (+) is vs         =>  vs^[i] += ys^[is[i]]   d^ += ys^
 //   ys = hist d max is vs         =>  likewise for those that became the result
 //   ys = hist d (*) is vs         =>  times the product of the others
@@ -67,15 +68,53 @@ static Atom scatter(Builder *b, Atom dest, const Atom *arrays, int count) {
   return core_let(b, "scattered", exp);
 }
 
+static bool may_write_twice(const Reverse *r, const ScatterDest *dest,
+                            const Atom *indices) {
+  if (dest->inside || dest->ascending) return false;
+  for (int d = 0; d < dest->index_count; d++)
+    if (reverse_is_distinct(r, indices[d])) return false;
+  return true;
+}
+
+// indices[0], with -1 for all but one of the values that are written to the same place: they are
+// equal, and the adjoint of the place is that of one of them.
+static Atom of_one_each(Builder *b, Atom dest, const Atom *indices, int count) {
+  CoreType places_of = atom_type(dest);
+  places_of.elem = PRIM_I64;
+  places_of.rank = count;
+  Atom *arrays = new_array(Atom, count + 1);
+  for (int d = 0; d < count; d++)
+    arrays[d] = indices[d];
+  Atom places = ad_iota(b, ad_length(indices[0]));
+  arrays[count] = places;
+  Atom stay = scatter(b, ad_zeros(b, places_of), arrays, count + 1);
+  stay = gather(b, stay, indices, count);
+  AdLambda l = ad_lambda(b);
+  Atom i = ad_param(&l, "i", type_scalar(PRIM_I64));
+  Atom place = ad_param(&l, "place", type_scalar(PRIM_I64));
+  Atom one = ad_param(&l, "one", type_scalar(PRIM_I64));
+  Atom stays = ad_op2(&l.b, OP_EQ, place, one);
+  Atom to = ad_select(&l.b, stays, i, atom_i64(-1));
+  Lambda fn = ad_lambda_end(&l, &to, 1);
+  Atom from[] = { indices[0], places, stay };
+  return core_let(b, "once", exp_map(ad_length(indices[0]), fn, from, 3));
+}
+
 void reverse_scatter(Reverse *r, const Stm *stm) {
   const Exp *e = stm->exp;
   Builder *b = r->scope->b;
   Atom adjoint = *reverse_adjoint(r, stm->binders[0]);
-  int indices = e->u.scatter.dests[0].index_count;
+  const ScatterDest *dest = &e->u.scatter.dests[0];
+  int indices = dest->index_count;
   Atom *arrays = mem_copy(e->u.scatter.arrays, sizeof(Atom) * (size_t)(indices + 1));
   Atom values = arrays[indices];
-  if (reverse_is_active(r, values))
+  if (reverse_is_active(r, values)) {
+    Atom all = arrays[0];
+    if (may_write_twice(r, dest, arrays))
+      arrays[0] = of_one_each(b, dest->dest, arrays, indices);
     reverse_add(r, values, gather(b, adjoint, arrays, indices));
+    arrays[0] = all;
+  }
   if (!reverse_is_active(r, e->u.scatter.dests[0].dest)) return;
   arrays[indices] = ad_zeros(b, atom_type(values));
   reverse_add(r, e->u.scatter.dests[0].dest, scatter(b, adjoint, arrays, indices + 1));

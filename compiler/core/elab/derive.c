@@ -105,6 +105,7 @@ const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
   // The seeds are reshaped where the sizes of the results are known: behind the body.
   AtomVec seeds = val_leaves(e, call->args[2]);
   Atom *adjoints = new_array(Atom, d.f.input_count);
+  d.f.around = e->b;
   Inner inner;
   elab_enter(e, &inner);
   ad_reverse(e->b, &d.f, seeds.at, adjoints);
