@@ -81,6 +81,8 @@ class ChangingGenerator(SmoothGenerator):
             f"map f64.sum (reduce_by_index_2d (replicate m (replicate 3 x)) (+) 0 (zip {bins} (map (% 3) is)) {v})",
             f"map f64.sum (scatter (replicate m (replicate m x)) (map (\\i -> i * 2) (iota n)) {a})",
             f"map f64.sum (scatter_2d (replicate m (replicate 2 x)) (map (\\i -> (i / 2, i % 2)) (iota n)) (map f64.sin {v}))",
+            f"(let at = map (\\i -> i / 2) (iota n) in scatter (map (* x) (replicate m 0.5)) at (map (\\i -> f64.sin {v}[i] * x) at))",
+            f"(let at = map2 (\\i j -> if j < 0 then j else i % m) is js in scatter (replicate m x) at (map (\\i -> if i < 0 then 1 else f64.cos {v}[i % n]) at))",
             f"map2 (+) (hist (*) 1 m {bins} (map (\\y -> 1 + 0.2 * f64.cos y) {v})) (hist (+) 0 m {bins} {v})",
         )), "m"
 
