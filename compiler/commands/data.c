@@ -204,6 +204,8 @@ static const char *set_data_option(DataOptions *o, int option) {
   case 'T':
     o->tolerance = strtod(optarg, &end);
     o->has_tolerance = true;
+    if (!(o->tolerance >= 0))
+      return text_format("--tolerance wants a number from 0 on, found %s", optarg);
     break;
   }
   return end && end != optarg && *end == '\0'

@@ -33,6 +33,8 @@ hint: did you mean `[2]f16`?' "$flc" data -g '[2]f6'
 expect 1 'error: flc data: unknown option --foo
 hint: `flc data --help` lists its options' "$flc" data --foo
 expect 1 'error: flc data: expected a number, found x' "$flc" data -s x
+expect 1 'error: flc data: --tolerance wants a number from 0 on, found nan' "$flc" data --compare --tolerance nan
+expect 1 'error: flc data: --tolerance wants a number from 0 on, found -1' "$flc" data --compare --tolerance=-1
 expect 1 'error: flc data: the range 2:1 is empty' "$flc" data --f32-bounds=2:1 -g f32
 expect 1 'error: flc data: -g needs an argument' "$flc" data -g
 expect 1 'error: flc data: unexpected argument x' "$flc" data x

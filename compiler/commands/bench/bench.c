@@ -394,6 +394,17 @@ static const char *set_processes(Bench *b, const char *text) {
              : text_format("expected a number of processes, found %s", text);
 }
 
+static const char *set_runs(Bench *b, const char *text) {
+  static const long most = 1000000;
+  char *end = NULL;
+  long runs = strtol(text, &end, 10);
+  b->runner.runs = (int)runs;
+  return end != text && *end == '\0' && runs > 0 && runs <= most
+             ? NULL
+             : text_format("-r wants a number of runs from 1 to %ld, found %s", most,
+                           text);
+}
+
 static const char *set_seconds(const char *text, double least, double *out) {
   char *end = NULL;
   *out = strtod(text, &end);
@@ -408,9 +419,7 @@ static const char *set_bench_option(Bench *b, int option) {
   const char *problem = NULL;
   switch (option) {
   case 'e': b->entry = optarg; break;
-  case 'r':
-    b->runner.runs = atoi(optarg);
-    return b->runner.runs > 0 ? NULL : "-r wants a positive number of runs";
+  case 'r': return set_runs(b, optarg);
   case OPT_JSON: b->json = optarg; break;
   case OPT_COMPARE: return read_earlier(b, optarg);
   case OPT_HTML: b->html = optarg; break;
