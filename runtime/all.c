@@ -38,6 +38,7 @@
 #include "cli.h"
 #ifdef RT_WORKERS
 #include "gather.h"
+#include "deliver.h"
 #ifdef RT_THREADS
 #include "transport_threads.h"
 #else

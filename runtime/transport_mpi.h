@@ -115,6 +115,50 @@ RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes
   return true;
 }
 
+// What one worker has for all others, or (of rows) all have for it.
+RT_FN int64_t rt_parcels_of(const struct rt_workers *w, const struct rt_parcels *p,
+                            int rank, bool sent) {
+  int64_t sum = 0;
+  for (int r = 0; r < w->size; r++)
+    sum += sent ? p->counts[rank * w->size + r] : p->counts[r * w->size + rank];
+  return sum;
+}
+
+RT_FN bool rt_transport_parcels(struct rt_workers *w, struct rt_parcels *p) {
+  int64_t all = rt_parcels_of(w, p, w->rank, true) + rt_parcels_of(w, p, w->rank, false);
+  p->staged = p->out = rt_transport_stage(w, rt_sat_mul(all, p->item_bytes));
+  return p->out != NULL;
+}
+
+RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p) {
+  for (int r = 0; r < w->size; r++)  // all see the same
+    if (rt_parcels_of(w, p, r, true) > INT_MAX || rt_parcels_of(w, p, r, false) > INT_MAX)
+      return false;
+  size_t size = (size_t)w->size;
+  int *sent = (int *)rt_host_alloc(4 * size * sizeof *sent), *from = sent + size,
+      *received = from + size, *to = received + size;
+  char *in = p->out + rt_parcels_of(w, p, w->rank, true) * p->item_bytes;
+  MPI_Datatype item;
+  for (int r = 0, out_at = 0, in_at = 0; r < w->size; r++) {
+    bool own = r == w->rank;  // stays where it is
+    int out_count = (int)p->counts[w->rank * w->size + r];
+    int in_count = (int)p->counts[r * w->size + w->rank];
+    from[r] = out_at;
+    to[r] = in_at;
+    sent[r] = own ? 0 : out_count;
+    received[r] = own ? 0 : in_count;
+    p->in[r] = own ? p->out + out_at * p->item_bytes : in + in_at * p->item_bytes;
+    out_at += out_count;
+    in_at += in_count;
+  }
+  MPI_Type_contiguous((int)p->item_bytes, MPI_BYTE, &item);
+  MPI_Type_commit(&item);
+  MPI_Alltoallv(p->out, sent, from, item, in, received, to, item, rt_mpi_of(w)->comm);
+  MPI_Type_free(&item);
+  free(sent);
+  return true;
+}
+
 #ifdef RT_LIBRARY
 
 // ---- libraries

@@ -113,6 +113,27 @@ RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes
   return true;
 }
 
+// Where the items of one worker for another are among those of all, in the order of both.
+RT_FN int64_t rt_parcel_at(const struct rt_workers *w, const struct rt_parcels *p,
+                           int from, int to) {
+  int64_t sum = 0;
+  for (int i = 0; i < from * w->size + to; i++)
+    sum += p->counts[i];
+  return sum * p->item_bytes;
+}
+
+RT_FN bool rt_transport_parcels(struct rt_workers *w, struct rt_parcels *p) {
+  p->staged = rt_transport_stage(w, rt_parcel_at(w, p, w->size, 0));
+  if (p->staged) p->out = p->staged + rt_parcel_at(w, p, w->rank, 0);
+  return p->staged != NULL;
+}
+
+RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p) {
+  for (int r = 0; r < w->size; r++)
+    p->in[r] = p->staged + rt_parcel_at(w, p, r, w->rank);
+  return true;
+}
+
 // ---- teams
 
 RT_FN void rt_team_open(struct rt_team *team, int size) {

@@ -95,6 +95,21 @@ RT_FN struct rt_range rt_overlap(const struct rt_wanted *owner,
 RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes,
                               const struct rt_wanted *wanted);
 
+// What workers have for the blocks of others: items of so many bytes.  counts: [size][size], of
+// what one has for another, which all know.  out: where this worker puts its items, those for one
+// worker behind those for the one before; in: where those of each worker for this one are.
+struct rt_parcels {
+  const int64_t *counts;
+  int64_t item_bytes;
+  char *staged, *out;
+  const char **in;
+};
+
+// Finds `out`; false if there is no memory.  As with a stage, all then meet.
+RT_FN bool rt_transport_parcels(struct rt_workers *w, struct rt_parcels *p);
+// Finds `in`; false if that is more than the transport can move at once.
+RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p);
+
 // ---- failures
 
 // If any worker has failed: all have, with the code and the message of the one with the lowest
@@ -105,6 +120,8 @@ RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 // When the context has been made, or not (`error`): the same parameters for all; an error if their
 // devices are not of one kind.
 RT_FN int rt_workers_begin(struct rt_context *ctx, int error);
+// The same parameters and sizes for all, where they decide.
+RT_FN void rt_workers_settle(struct rt_context *ctx);
 #ifndef RT_LIBRARY
 // Standard input as rank 0 reads it; its next line, as by getline, false if there is none or nobody
 // hears the reply to the last one; of this worker, in the log.
@@ -148,6 +165,13 @@ RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
 RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,
                            struct rt_mem *from, const struct rt_gathered *g,
                            int64_t first, int64_t rows);
+// to = this worker's block of the rows of all, which `from` holds, with values put into it: number
+// k of each worker's `values`, of so many bytes, is for place positions[k] of such in all rows, or
+// for none.  If one worker has all rows, all have.
+RT_FN int rt_workers_deliver(struct rt_context *ctx, struct rt_mem **to,
+                             struct rt_mem *from, const struct rt_gathered *g,
+                             struct rt_mem *positions, struct rt_mem *values,
+                             int64_t points, int64_t value_bytes);
 // to = a value of each worker.
 RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g);

@@ -225,6 +225,11 @@ struct Exp {
     // each may want others.  Of this worker: `count` rows from row `start` on; blocks may be of any
     // sizes.  A single worker's block is all rows.
     struct { Atom workers, total, start, count, first, rows, block; } fetch;
+    // This worker's block, `count` of `total` rows from row `start` on, with the values that all
+    // workers have for it, elements or rows of their own: values[k] belongs to place positions[k]
+    // of such in all rows, one after the other; who names another place is left out.  Of the
+    // values for one place the last in the order of the workers, and of each one's points, stays.
+    struct { Atom workers, total, start, count, block, positions, values; } deliver;
   } u;
 };
 
@@ -457,6 +462,8 @@ const Exp *exp_split(const Guard *guard, Atom width);
 // Like a gather of an array, but of these rows only.
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent, bool ring);
 const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows);
+// The block of a gather of an array, with values put into it.
+const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values);
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);
 
 DimIndex dim_fix(Atom position);  // one position

@@ -166,6 +166,20 @@ static void check_fetch(const CoreCheck *ck, const Exp *e) {
   check_array(ck, e->u.fetch.block);
 }
 
+static void check_deliver(const CoreCheck *ck, const Exp *e) {
+  check_that(ck, ck->flat, "a delivery outside of Flat");
+  check_size_atom(ck, e->u.deliver.workers);
+  check_size_atom(ck, e->u.deliver.total);
+  check_size_atom(ck, e->u.deliver.start);
+  check_size_atom(ck, e->u.deliver.count);
+  check_array(ck, e->u.deliver.block);
+  check_array(ck, e->u.deliver.positions);
+  check_array(ck, e->u.deliver.values);
+  CoreType at = atom_type(e->u.deliver.positions), type = atom_type(e->u.deliver.values);
+  check_that(ck, at.elem == PRIM_I64 && at.rank <= type.rank, "positions of values");
+  check_that(ck, type.elem == atom_type(e->u.deliver.block).elem, "values of a block");
+}
+
 static void check_loop_form(const CoreCheck *ck, const Exp *e) {
   if (e->u.loop.form == CORE_WHILE) {
     int k = e->u.loop.while_param;
@@ -240,5 +254,6 @@ void check_exp_of(const CoreCheck *ck, const Exp *e) {
   case EXP_GATHER: check_gather(ck, e); return;
   case EXP_BORDER: check_border(ck, e); return;
   case EXP_FETCH: check_fetch(ck, e); return;
+  case EXP_DELIVER: check_deliver(ck, e); return;
   }
 }

@@ -131,6 +131,13 @@ const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows) {
                                rows, gather->u.gather.value });
 }
 
+const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values) {
+  return new_node(Exp, .kind = EXP_DELIVER,
+                  .u.deliver = { gather->u.gather.workers, gather->u.gather.total,
+                                 gather->u.gather.start, gather->u.gather.count,
+                                 gather->u.gather.value, positions, values });
+}
+
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {
   return new_node(Exp, .kind = EXP_GUARD, .u.guard = { guard, then_body, else_body });
 }

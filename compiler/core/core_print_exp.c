@@ -451,6 +451,17 @@ static void print_fetch(Text *t, const Exp *e) {
   print_word(t, "", e->u.fetch.block);
 }
 
+// deliver n from start:count xs positions values
+static void print_deliver(Text *t, const Exp *e) {
+  print_word(t, "", e->u.deliver.total);
+  print_word(t, " from", e->u.deliver.start);
+  text_add(t, ":");
+  core_print_size(t, e->u.deliver.count);
+  print_word(t, "", e->u.deliver.block);
+  print_word(t, "", e->u.deliver.positions);
+  print_word(t, "", e->u.deliver.values);
+}
+
 // What follows the kind's word.
 static void print_rest(Text *t, const Exp *e) {
   switch (e->kind) {
@@ -485,6 +496,7 @@ static void print_rest(Text *t, const Exp *e) {
   case EXP_GATHER: print_gather(t, e); return;
   case EXP_BORDER: print_border(t, e); return;
   case EXP_FETCH: print_fetch(t, e); return;
+  case EXP_DELIVER: print_deliver(t, e); return;
   }
 }
 

@@ -74,6 +74,7 @@ int exp_result_count(const Exp *exp) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_ARRAY: return 1;
   case EXP_SPLIT: return SPLIT_RESULTS;
   case EXP_ASSERT: return exp->u.assert.atom_count;
@@ -323,6 +324,7 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_FETCH:
     add(t, type_of_rows(type_row(atom_type(exp->u.fetch.block)), exp->u.fetch.rows));
     return;
+  case EXP_DELIVER: add(t, atom_type(exp->u.deliver.block)); return;
   }
 }
 

@@ -175,6 +175,16 @@ static void visit_border(CoreVisitor *v, const Exp *e) {
   visit_atom(v, e->u.border.block);
 }
 
+static void visit_deliver(CoreVisitor *v, const Exp *e) {
+  visit_atom(v, e->u.deliver.workers);
+  visit_atom(v, e->u.deliver.total);
+  visit_atom(v, e->u.deliver.start);
+  visit_atom(v, e->u.deliver.count);
+  visit_atom(v, e->u.deliver.block);
+  visit_atom(v, e->u.deliver.positions);
+  visit_atom(v, e->u.deliver.values);
+}
+
 static void visit_fetch(CoreVisitor *v, const Exp *e) {
   visit_atom(v, e->u.fetch.workers);
   visit_atom(v, e->u.fetch.total);
@@ -236,6 +246,7 @@ void core_visit_exp(CoreVisitor *v, const Exp *e) {
   case EXP_GATHER: visit_gather(v, e); return;
   case EXP_BORDER: visit_border(v, e); return;
   case EXP_FETCH: visit_fetch(v, e); return;
+  case EXP_DELIVER: visit_deliver(v, e); return;
   }
 }
 

@@ -251,6 +251,16 @@ static void map_border(CoreMapper *m, Exp *e) {
   e->u.border.block = map_atom(m, e->u.border.block);
 }
 
+static void map_deliver(CoreMapper *m, Exp *e) {
+  e->u.deliver.workers = map_atom(m, e->u.deliver.workers);
+  e->u.deliver.total = map_atom(m, e->u.deliver.total);
+  e->u.deliver.start = map_atom(m, e->u.deliver.start);
+  e->u.deliver.count = map_atom(m, e->u.deliver.count);
+  e->u.deliver.block = map_atom(m, e->u.deliver.block);
+  e->u.deliver.positions = map_atom(m, e->u.deliver.positions);
+  e->u.deliver.values = map_atom(m, e->u.deliver.values);
+}
+
 static void map_fetch(CoreMapper *m, Exp *e) {
   e->u.fetch.workers = map_atom(m, e->u.fetch.workers);
   e->u.fetch.total = map_atom(m, e->u.fetch.total);
@@ -317,6 +327,7 @@ static void map_children(CoreMapper *m, Exp *e) {
   case EXP_GATHER: map_gather(m, e); return;
   case EXP_BORDER: map_border(m, e); return;
   case EXP_FETCH: map_fetch(m, e); return;
+  case EXP_DELIVER: map_deliver(m, e); return;
   }
 }
 

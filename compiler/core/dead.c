@@ -224,6 +224,7 @@ static void sweep_exp(const Sweep *s, Exp *e, bool *keep) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_ARRAY: return;
   }
 }

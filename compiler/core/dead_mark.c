@@ -186,6 +186,7 @@ static void mark_result(Marking *m, const Exp *e, int k) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_CALL: return;
   }
 }
@@ -261,6 +262,7 @@ static void mark_exp(Marking *m, const Exp *e) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_CALL: core_visit_exp(&v, e); return;
   }
 }

@@ -444,7 +444,8 @@ static bool take_apart(Straight *s, const Stm *stm) {
   case EXP_SPLIT:
   case EXP_GATHER:
   case EXP_BORDER:
-  case EXP_FETCH: return false;
+  case EXP_FETCH:
+  case EXP_DELIVER: return false;
   }
   return false;
 }

@@ -286,6 +286,11 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
     try(c, text_format("rt_workers_fetch(ctx, &%s, %s, &gathered, %s, %s)", c_mem(c, to),
                        c_mem(c, from), c_size(c, stm->u.gather.first),
                        c_size(c, stm->u.gather.rows)));
+  else if (stm->u.gather.points)
+    try(c, text_format("rt_workers_deliver(ctx, &%s, %s, &gathered, %s, %s, %s, %s)",
+                       c_mem(c, to), c_mem(c, from), c_mem(c, stm->u.gather.positions),
+                       c_mem(c, stm->u.gather.values), c_size(c, stm->u.gather.points),
+                       bytes_of(c, to->elem, stm->u.gather.unit)));
   else if (from)
     try(c, text_format("rt_workers_%s(ctx, &%s, %s, &gathered)",
                        border ? "border" : "gather", c_mem(c, to), c_mem(c, from)));

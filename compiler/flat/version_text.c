@@ -177,6 +177,7 @@ static void add_items(SizeNames *names, const Body *body, ItemVec *items) {
     if (exp->kind == EXP_GATHER) add_item(items, "gather");
     if (exp->kind == EXP_BORDER) add_item(items, "border");
     if (exp->kind == EXP_FETCH) add_item(items, "fetch");
+    if (exp->kind == EXP_DELIVER) add_item(items, "deliver");
     if (exp_is_parallel(exp)) continue;
     ItemVec nested = { 0 };
     BodyVec bodies = exp_bodies(exp);

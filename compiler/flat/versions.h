@@ -25,7 +25,7 @@ typedef struct Region {
   const struct Region **parts;
   int part_count;
   const Guard *guard;
-  // "segmap1<n,p> (segred0<m>)", "gather", "border", "fetch"; "no kernels"
+  // "segmap1<n,p> (segred0<m>)", "gather", "border", "fetch", "deliver"; "no kernels"
   const char *code;
   const Body *body;  // a leaf's
   int version;       // -1: no version of its own

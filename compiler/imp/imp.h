@@ -327,7 +327,9 @@ struct ImpStm {
       const ImpExp
           *room;  // so many rows lie before the block in `from`, and those after a border
                   // behind it; NULL: it lies alone
-      bool each, ring;  // every worker has one row; see EXP_BORDER
+      bool each, ring;                // every worker has one row; see EXP_BORDER
+      const Mem *positions, *values;  // of EXP_DELIVER; or NULL
+      const ImpExp *points, *unit;    // that have those; the elements of each value
     } gather;
   } u;
 };

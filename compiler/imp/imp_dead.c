@@ -74,6 +74,8 @@ static void use_code(Dead *d, const ImpBlock *block) {
     if (stm->kind == IMP_GATHER) {
       use(d, stm->u.gather.to);
       use(d, stm->u.gather.from);
+      use(d, stm->u.gather.positions);
+      use(d, stm->u.gather.values);
     }
     if (stm->kind == IMP_ONCE) use(d, stm->u.once.mem);
     if (stm->kind == IMP_GUARD)

@@ -313,6 +313,16 @@ static void print_gather(Text *t, const ImpStm *stm) {
     text_add(t, ":");
     print_exp(t, stm->u.gather.rows);
   }
+  if (stm->u.gather.points) {
+    text_add(t, " with ");
+    print_mem(t, stm->u.gather.values);
+    text_add(t, " at ");
+    print_mem(t, stm->u.gather.positions);
+    text_add(t, " of ");
+    print_exp(t, stm->u.gather.points);
+    text_add(t, " of ");
+    print_exp(t, stm->u.gather.unit);
+  }
   if (!stm->u.gather.before) return;
   text_add(t, " but ");
   print_exp(t, stm->u.gather.before);

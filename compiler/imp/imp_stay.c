@@ -62,6 +62,8 @@ static void mention_in_stm(Stay *s, const ImpStm *stm) {
   if (stm->kind == IMP_GATHER) {
     mention(s, stm->u.gather.to, OTHERWISE);
     mention(s, stm->u.gather.from, OTHERWISE);
+    mention(s, stm->u.gather.positions, OTHERWISE);
+    mention(s, stm->u.gather.values, OTHERWISE);
   }
   if (stm->kind == IMP_UNIQUE) {
     mention(s, stm->u.share.to, OTHERWISE);

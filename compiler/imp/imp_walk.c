@@ -112,8 +112,9 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
         (const ImpExp *[]){ stm->u.gather.value, stm->u.gather.workers,
                             stm->u.gather.total, stm->u.gather.start, stm->u.gather.count,
                             stm->u.gather.row, stm->u.gather.before, stm->u.gather.after,
-                            stm->u.gather.first, stm->u.gather.rows, stm->u.gather.room },
-        11, fn, state);
+                            stm->u.gather.first, stm->u.gather.rows, stm->u.gather.room,
+                            stm->u.gather.points, stm->u.gather.unit },
+        13, fn, state);
     return;
   case IMP_BARRIER:
   case IMP_COMMENT:

@@ -176,6 +176,7 @@ static void search_stm(ActivitySearch *s, const Stm *stm) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: return;
   }
 }

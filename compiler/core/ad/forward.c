@@ -361,6 +361,7 @@ static const Exp *moved(Forward *f, const Exp *exp) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: return NULL;
   }
   return NULL;
@@ -419,6 +420,7 @@ static void dispatch(Forward *f, const Stm *stm) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: bug(f->c, stm->loc, "a derivative of what should not be here");
   }
 }

@@ -190,6 +190,7 @@ static void go_back(Reverse *r, const Stm *stm, const Kept *kept) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: bug(r->c, stm->loc, "an adjoint of what should not be here");
   }
 }

@@ -103,6 +103,7 @@ void reverse_single(Reverse *r, const Stm *stm, Atom adjoint) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: return;
   }
 }

@@ -93,6 +93,7 @@ static Atom *operand_of(const Guarding *g, Exp *e) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: return NULL;
   }
   return NULL;

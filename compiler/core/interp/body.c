@@ -343,6 +343,7 @@ static void gen_by_group(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: gen_control_exp(g, exp, to); break;
   case EXP_MAP:
   case EXP_REDOMAP:

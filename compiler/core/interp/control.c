@@ -282,7 +282,7 @@ static void gen_fetch(Gen *g, const Exp *exp, const Slot *to) {
 
 static bool is_of_workers(const Exp *exp) {
   return exp->kind == EXP_SPLIT || exp->kind == EXP_GATHER || exp->kind == EXP_BORDER ||
-         exp->kind == EXP_FETCH;
+         exp->kind == EXP_FETCH || exp->kind == EXP_DELIVER;
 }
 
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
@@ -301,5 +301,6 @@ void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {
   case EXP_GATHER: gen_gather(g, exp, to); break;
   case EXP_BORDER: gen_moves(g, to, &exp->u.border.block, 1); break;
   case EXP_FETCH: gen_fetch(g, exp, to); break;
+  case EXP_DELIVER: gen_workers_exp(g, exp, to); break;
   }
 }

@@ -152,6 +152,79 @@ static bool run_border(Machine *m, const Ins *ins) {
   return put_all(m, ins, move, start - before, rest[1].at->i);
 }
 
+// ---- values for the blocks of others
+
+static int64_t slot_count(Slot array) {
+  int64_t count = 1;
+  for (int i = 0; i < array.rank; i++)
+    count *= slot_shape(array)[i];
+  return count;
+}
+
+static void put_dense(char *to, Slot from) {
+  int64_t strides[64], bytes = prim_size_bytes(from.elem);
+  region_dense_strides(strides, slot_shape(from), from.rank, bytes);
+  region_copy((MemoryRegion){ to, strides },
+              (MemoryRegion){ from.at[0].base, slot_strides(from) }, slot_shape(from),
+              from.rank, bytes);
+}
+
+// What this worker has for all, behind a header: positions, then values.
+static char *parcel_of(RowHeader header, Slot positions, Slot values) {
+  size_t points = (size_t)header.count * sizeof(int64_t);
+  char *out = mem_alloc_plain(sizeof header + (size_t)(header.count * header.row_bytes));
+  memcpy(out, &header, sizeof header);
+  put_dense(out + sizeof header, positions);
+  put_dense(out + sizeof header + points, values);
+  return out;
+}
+
+// Puts those values of a parcel into the block that belong there: it has `count` places, from
+// number `start` on.
+static void take_parcel(Machine *m, const Ins *ins, const RowHeader *own,
+                        const char *parcel, char *to, int64_t start, int64_t count) {
+  RowHeader header;
+  memcpy(&header, parcel, sizeof header);
+  if (header.ins != ins || header.total != own->total)
+    run_bug(m, ins->stm, "workers are not at the same place");
+  const char *positions = parcel + sizeof header;
+  const char *values = positions + header.count * (int64_t)sizeof(int64_t);
+  int64_t bytes = header.row_bytes - (int64_t)sizeof(int64_t);
+  for (int64_t i = 0; i < header.count; i++) {
+    int64_t at;
+    memcpy(&at, positions + i * (int64_t)sizeof at, sizeof at);
+    if (at >= start && at - start < count)
+      memcpy(to + (at - start) * bytes, values + i * bytes, (size_t)bytes);
+  }
+}
+
+// positions, values
+static bool run_deliver(Machine *m, const Ins *ins) {
+  const InterpWorkers *w = workers_of(m);
+  const RowMove *move = ins->more;
+  Slot block = move->args[MOVE_BLOCK], values = move->args[MOVE_REST + 1];
+  Slot positions = move->args[MOVE_REST];
+  int64_t points = slot_count(positions), bytes = prim_size_bytes(values.elem);
+  for (int i = positions.rank; i < values.rank; i++)
+    bytes *= slot_shape(values)[i];
+  int64_t places = bytes ? row_bytes(block) / bytes : 0;  // in a row
+  int64_t item = bytes + (int64_t)sizeof(int64_t);
+  RowHeader own = { ins, move->args[MOVE_TOTAL].at->i, move->args[MOVE_START].at->i,
+                    points, item };
+  char *parcel = parcel_of(own, positions, values);
+  char **parcels = new_array(char *, w ? w->count : 1);
+  parcels[0] = parcel;
+  size_t length = sizeof own + (size_t)(points * item);
+  if (w && !w->exchange(w->state, parcel, length, parcels))
+    return run_fail(m, ins->stm, "another worker has failed");
+  if (!array_alloc(m, ins->stm, move->to, slot_shape(block))) return false;
+  put_dense(move->to.at[0].base, block);
+  for (int i = 0; i < (w ? w->count : 1); i++)
+    take_parcel(m, ins, &own, parcels[i], move->to.at[0].base, own.start * places,
+                slot_shape(block)[0] * places);
+  return true;
+}
+
 // ---- generating
 
 static void gen_move_rows(Gen *g, InsFn *run, const Atom *atoms, int count, bool ring,
@@ -175,6 +248,12 @@ void gen_workers_exp(Gen *g, const Exp *exp, const Slot *to) {
     Atom atoms[] = { exp->u.fetch.total, exp->u.fetch.start, exp->u.fetch.count,
                      exp->u.fetch.block, exp->u.fetch.first, exp->u.fetch.rows };
     gen_move_rows(g, run_fetch, atoms, MOVE_REST + 2, false, to[0]);
+  } else if (exp->kind == EXP_DELIVER) {
+    Atom atoms[] = {
+      exp->u.deliver.total, exp->u.deliver.start,     exp->u.deliver.count,
+      exp->u.deliver.block, exp->u.deliver.positions, exp->u.deliver.values
+    };
+    gen_move_rows(g, run_deliver, atoms, MOVE_REST + 2, false, to[0]);
   } else {
     Atom atoms[] = { exp->u.border.total, exp->u.border.start,  exp->u.border.count,
                      exp->u.border.block, exp->u.border.before, exp->u.border.extent };

@@ -108,8 +108,9 @@ static void find_widths(Widths *w, const Exp *exp) {
   if (exp->kind == EXP_SEG) {
     const SegOp *seg = exp->u.seg;
     Atom width = seg->dims[0].width;
-    bool wanted = spread_can(seg) && !map_has(w->s->whole, seg) &&
-                  !spread_is_column_sum(w->s, seg) && !spread_is_column_scan(w->s, seg);
+    bool can = spread_can(seg) || spread_is_worth_delivering(seg);
+    bool wanted = can && !map_has(w->s->whole, seg) && !spread_is_column_sum(w->s, seg) &&
+                  !spread_is_column_scan(w->s, seg);
     if (wanted && !spread_split_of(w->s, width) && is_in(w->known, width))
       vec_push(&w->found, width);
     return;
@@ -127,6 +128,18 @@ static void make_splits(Spread *s, Builder *b, const Body *body, int position) {
   find_widths(&w, body->stms[position].exp);
   vec_each (const Atom *, width, &w.found)
     if (!spread_split_of(s, *width)) make_split(s, b, body, position, *width);
+}
+
+// Those for the rows that the statement, a scatter whose points are divided, writes into.
+static void split_dests(Spread *s, Builder *b, const Body *body, int position) {
+  const Exp *exp = body->stms[position].exp;
+  const SegOp *seg = exp->kind == EXP_SEG ? exp->u.seg : NULL;
+  bool delivers = seg && !map_has(s->whole, seg) && spread_may_deliver(s, seg);
+  for (int i = 0; delivers && i < seg->dest_count; i++) {
+    Atom width = atom_type(seg->dests[i].dest).dims[0];
+    if (seg->dests[i].index_count && !spread_split_of(s, width))
+      make_split(s, b, body, position, width);
+  }
 }
 
 // The split of what a filter keeps, or of an array's other rows, if something that follows runs
@@ -153,6 +166,7 @@ static void spread_stms(Spread *s, Builder *b, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     if (!spread_is_scratch(body, i)) make_splits(s, b, body, i);
     split_rows(s, b, body, i);
+    split_dests(s, b, body, i);
     spread_stm(s, b, &body->stms[i]);
   }
 }

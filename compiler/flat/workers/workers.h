@@ -169,6 +169,8 @@ const SegOp *spread_single_reads(Spread *s, Builder *b, const SegOp *seg);
 
 // ---- seg-ops (workers_seg.c)
 
+enum { FEW_ROWS = 32 };  // a number in the program's text: too few for many workers
+
 // Can each worker run a block of it?
 bool spread_can(const SegOp *seg);
 // The same seg-op over the block; whole: as in SpreadInputs.
@@ -212,6 +214,17 @@ bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split)
 
 // Adds a scatter into distributed arrays; false if it is none.
 bool spread_scatter(Spread *s, Builder *b, const Stm *stm);
+// Do its points read arrays that are distributed?
+bool spread_reads_distributed(const Spread *s, const SegOp *seg);
+
+// Takes a point of a scatter so long that workers should not go through all of them?
+bool spread_is_worth_delivering(const SegOp *seg);
+// The same, or is it outside of loops, and reads what is distributed; and are its points divided?
+bool spread_may_deliver(const Spread *s, const SegOp *seg);
+// Adds a scatter over points that are divided, of which each worker sends what belongs into the
+// blocks of others (workers_deliver.c); false, and nothing is added, if not all that it writes into
+// can be divided.
+bool spread_delivery(Spread *s, Builder *b, const Stm *stm, const RowSplit *split);
 
 // ---- sums of columns (workers_columns.c)
 

@@ -4,8 +4,9 @@
 //     =>  let zs' = segscatter1 <i < k> into ys'[_] {.. in {at - start, v}}
 //         let zs = gather zs'
 //
-// All workers go through all points, and each writes those that lie in its block; unless what they
-// write is distributed itself.  Where each point writes into its own row, the points are divided.
+// All workers go through all points, and each writes those that lie in its block.  Where each point
+// writes into its own row, or what they write is distributed itself (workers_deliver.c), the points
+// are divided.
 #include "flat/workers/workers.h"
 
 static const RowPart *part_of_dest(const Spread *s, const ScatterDest *dest) {
@@ -75,7 +76,7 @@ static void divide_points(Spread *s, Builder *b, const Stm *stm, const RowSplit 
     spread_gather(s, b, stm->binders[i], blocks[i], split);
 }
 
-static bool reads_distributed(const Spread *s, const SegOp *seg) {
+bool spread_reads_distributed(const Spread *s, const SegOp *seg) {
   VarVec vars = core_free_body(seg->body);
   vec_each (const Var **, var, &vars) {
     const RowSplit *split =
@@ -113,11 +114,12 @@ bool spread_scatter(Spread *s, Builder *b, const Stm *stm) {
     some = (parts[i] = part_of_dest(s, &seg->dests[i])) || some;
   b->loc = stm->loc;
   const RowSplit *split = spread_split_of(s, seg->dims[0].width);
-  bool reads = reads_distributed(s, seg);
+  bool reads = spread_reads_distributed(s, seg);
   if (split && (some || reads) && writes_own_rows(seg)) {
     divide_points(s, b, stm, split);
     return true;
   }
+  if (spread_may_deliver(s, seg) && spread_delivery(s, b, stm, split)) return true;
   if (some && !reads) write_blocks(s, b, stm, parts);
   return some && !reads;
 }

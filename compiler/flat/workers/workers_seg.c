@@ -11,8 +11,6 @@ static bool operators_on_scalars(const RedOp *ops, int count) {
   return true;
 }
 
-enum { FEW_ROWS = 32 };  // a number in the program's text: too few for many workers
-
 bool spread_can(const SegOp *seg) {
   Atom width = seg->dims[0].width;
   bool few = width.kind == ATOM_CONST && width.u.constant.u.i < FEW_ROWS;

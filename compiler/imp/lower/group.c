@@ -378,6 +378,7 @@ static bool is_view(const Stm *stm) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: return false;
   }
   return false;

@@ -562,6 +562,38 @@ static void host_fetch(Code *k, const Stm *stm) {
   code_bind(k, binder, arr);
 }
 
+static void host_deliver(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const Var *binder = stm->binders[0];
+  Atom block = exp->u.deliver.block, at = exp->u.deliver.positions,
+       values = exp->u.deliver.values;
+  CoreType points = atom_type(at);
+  Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  const Mem *positions = host_dense(k, code_array(k, at), points).mem;
+  const Mem *put = host_dense(k, code_array(k, values), atom_type(values)).mem;
+  const ImpExp *count = imp_i64(1), *unit = imp_i64(1);
+  const ImpExp *const *shape = code_shape(atom_type(values));
+  for (int i = 0; i < points.rank; i++)
+    count = imp_mul(count, shape[i]);
+  for (int i = points.rank; i < atom_type(values).rank; i++)
+    unit = imp_mul(unit, shape[i]);
+  const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
+  Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
+                              .u.gather = { .to = to,
+                                            .from = from.mem,
+                                            .workers = imp_atom(exp->u.deliver.workers),
+                                            .total = imp_atom(exp->u.deliver.total),
+                                            .start = imp_atom(exp->u.deliver.start),
+                                            .count = imp_atom(exp->u.deliver.count),
+                                            .row = arr.strides[0],
+                                            .positions = positions,
+                                            .values = put,
+                                            .points = count,
+                                            .unit = unit } });
+  code_bind(k, binder, arr);
+}
+
 static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
   kern_see_host(k->lower->c, code_kern_host(k), stm);
@@ -594,6 +626,7 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   case EXP_GATHER: host_gather(k, stm); return;
   case EXP_BORDER: host_border(k, stm); return;
   case EXP_FETCH: host_fetch(k, stm); return;
+  case EXP_DELIVER: host_deliver(k, stm); return;
   case EXP_OP:
   case EXP_CONVERT:
   case EXP_BITS:

@@ -225,6 +225,7 @@ void seq_stm(Code *k, const Stm *stm, const Body *body, int position) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: bug(k->lower->c, stm->loc, "not sequential code");
   }
 }

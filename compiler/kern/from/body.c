@@ -264,6 +264,7 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position) {
   case EXP_GATHER:
   case EXP_BORDER:
   case EXP_FETCH:
+  case EXP_DELIVER:
   case EXP_GUARD: bug(f->c, stm->loc, "not sequential code");
   }
 }
