@@ -63,8 +63,8 @@ const char *command_status(int file);
 // Can all of these files (NULL: none) be written?  For commands that work long for them; false
 // after an error.
 bool command_outputs(Compiler *c, const char *const *paths, int count);
-// Is none of these outputs (NULL: there is none) a program that is there, as where the name of the output
-// was left out before that of the program?  Otherwise that is reported.
+// Is none of these outputs (NULL: there is none) a program that is there, as where the name of
+// the output was left out before that of the program?  Otherwise that is reported.
 bool command_spares_programs(Compiler *c, const char *const *paths, int count);
 
 // The exit status of a command that ended with this one: 1, after an error, if not all that it

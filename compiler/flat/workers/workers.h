@@ -214,6 +214,10 @@ bool spread_filter(Spread *s, Builder *b, const Stm *stm, const RowSplit *split)
 
 // Adds a scatter into distributed arrays; false if it is none.
 bool spread_scatter(Spread *s, Builder *b, const Stm *stm);
+// Its points, with the rows of a block in the place of those of all; splits: per destination, NULL
+// for one that is whole.
+const Body *spread_points_of_blocks(const Builder *b, const SegOp *seg,
+                                    const RowSplit *const *splits);
 // Do its points read arrays that are distributed?
 bool spread_reads_distributed(const Spread *s, const SegOp *seg);
 

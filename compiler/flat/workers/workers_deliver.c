@@ -79,18 +79,6 @@ static const Body *deliver_points(Builder *b, const SegOp *divided, const Atom *
   return core_body(b, out, divided->dest_count);
 }
 
-// The points, with the rows of a block in the place of those of all.
-static const Body *points_of_blocks(const Builder *b, const SegOp *seg,
-                                    const RowSplit **splits) {
-  Builder inner = builder_new(b->c, b->loc);
-  core_add_body(&inner, seg->body);
-  int count = seg->body->result_count;
-  Atom *results = mem_copy(seg->body->results, sizeof *results * (size_t)count);
-  for (int i = 0, at = 0; i < seg->dest_count; at += seg->dests[i++].index_count + 1)
-    results[at] = core_let(&inner, "row", exp_op2(OP_SUB, results[at], splits[i]->start));
-  return core_body(&inner, results, count);
-}
-
 // Where each worker goes through all points: the scatter, under names of its own.
 static const Body *scatter_points(Builder *b, const SegOp *divided, const Atom *blocks,
                                   const RowSplit **splits) {
@@ -109,7 +97,7 @@ static const Body *scatter_points(Builder *b, const SegOp *divided, const Atom *
   }
   seg->dims = dims;
   seg->dests = dests;
-  seg->body = core_rename_body(b->c, subst, points_of_blocks(b, divided, splits));
+  seg->body = core_rename_body(b->c, subst, spread_points_of_blocks(b, divided, splits));
   core_let_n(b, "scattered", exp_seg(seg), out);
   return core_body(b, out, seg->dest_count);
 }

@@ -15,17 +15,16 @@ static const RowPart *part_of_dest(const Spread *s, const ScatterDest *dest) {
   return split ? spread_part(s, dest->dest, split) : NULL;
 }
 
-// The points, with the rows of a block in the place of those of all.
-static const Body *points_of_blocks(const Builder *b, const SegOp *seg,
-                                    const RowPart **parts) {
+const Body *spread_points_of_blocks(const Builder *b, const SegOp *seg,
+                                    const RowSplit *const *splits) {
   Builder inner = builder_new(b->c, b->loc);
   core_add_body(&inner, seg->body);
   int count = seg->body->result_count;
   Atom *results = mem_copy(seg->body->results, sizeof *results * (size_t)count);
   for (int i = 0, at = 0; i < seg->dest_count; at += seg->dests[i++].index_count + 1)
-    if (parts[i])
+    if (splits[i])
       results[at] =
-          core_let(&inner, "row", exp_op2(OP_SUB, results[at], parts[i]->split->start));
+          core_let(&inner, "row", exp_op2(OP_SUB, results[at], splits[i]->start));
   return core_body(&inner, results, count);
 }
 
@@ -34,13 +33,15 @@ static const SegOp *scatter_of_blocks(const Builder *b, const SegOp *seg,
   SegOp *out = mem_copy(seg, sizeof *seg);
   size_t bytes = sizeof(ScatterDest) * (size_t)seg->dest_count;
   ScatterDest *dests = mem_copy(seg->dests, bytes);
+  const RowSplit **splits = new_array(const RowSplit *, seg->dest_count);
   for (int i = 0; i < seg->dest_count; i++) {
     if (!parts[i]) continue;
+    splits[i] = parts[i]->split;
     dests[i].dest = parts[i]->block;
     dests[i].inside = dests[i].ascending = false;
   }
   out->dests = dests;
-  out->body = points_of_blocks(b, seg, parts);
+  out->body = spread_points_of_blocks(b, seg, splits);
   return out;
 }
 
