@@ -5,11 +5,12 @@ Of eight seeds in a row two give chains of fusions, two regular nests, three nes
 fixed form, and one a program that must fail.  With --idioms all are made of what people write
 (idioms/); with --failing as well they leave out some of the care that keeps programs from failing (a
 mistake in what no result needs may go unseen after `core`), with --derivatives they are derivatives,
-with --wide their arrays are so long that CPUs cut them into chunks.
+with --wide their arrays are so long that CPUs cut them into chunks.  With --checks they are small,
+and what may fail stands in every place.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
-                   [--idioms [--failing | --derivatives] [--wide]]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -25,12 +26,13 @@ import time
 from pathlib import Path
 
 from idioms import FailingIdiomGenerator, IdiomGenerator
+from idioms.checks import CheckGenerator
 from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
 
 INPUTS_PER_PROGRAM = 2
-MISTAKES = "out of bounds|division by zero|Assertion is false|negative|is invalid|do not match|cannot be"
+MISTAKES = "out of bounds|division by zero|Assertion is false|negative|is invalid|do not match|cannot be|cannot match"
 
 
 def idiom_generator(options):
@@ -41,6 +43,8 @@ def idiom_generator(options):
 
 def generator_of(seed, options):
     kind = seed % 8
+    if options.checks:
+        return CheckGenerator(seed)
     if options.idioms:
         return idiom_generator(options)(seed)
     if kind in (0, 4):
@@ -83,7 +87,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        if options.device and not options.idioms:  # vectors of CPUs need 16 points
+        if options.device and not options.idioms and not options.checks:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
@@ -124,6 +128,7 @@ def main():
     parser.add_argument("--idioms", action="store_true", help="programs of what people write")
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
+    parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
     parser.add_argument("--wide", action="store_true", help="long arrays")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
