@@ -354,7 +354,9 @@ RT_FN int rt_parse_option(struct rt_cli *cli, char **argv, int *at) {
   const char *arg = is_long && *rest == '=' ? rest + 1 : !is_long && *rest ? rest : NULL;
   if (!o->arg && arg) return rt_usage_error("option --%s takes no value", o->name);
   if (o->arg && !arg) arg = argv[*at] ? argv[(*at)++] : NULL;
-  bool lacks = o->arg && (!arg || (!*arg && strcmp(o->arg, "FILE") == 0));
+  bool nameless = arg && !*arg && o->arg && strcmp(o->arg, "FILE") == 0 &&
+                  o->id != RT_OPT_CACHE_FILE;  // there it means none
+  bool lacks = o->arg && (!arg || nameless);
   if (lacks) return rt_usage_error("option --%s needs %s", o->name, o->arg);
   return rt_apply_option(cli, o, arg);
 }

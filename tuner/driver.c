@@ -175,8 +175,7 @@ static void write_text(Tuning *t, const char *text, const char *path) {
 static void write_results(Tuning *t) {
   const char *out = t->options->out_path;
   t->kept_file = t->m->interrupted && t->checks.blind && access(out, F_OK) == 0;
-  if (!t->options->dry_run && !t->kept_file)
-    write_text(t, settings_text(t), out);
+  if (!t->options->dry_run && !t->kept_file) write_text(t, settings_text(t), out);
   if (t->options->report_path) write_text(t, page_text(t), t->options->report_path);
 }
 
@@ -184,6 +183,7 @@ static Measure *measure_of(const TunerOptions *o, double started) {
   return new_node(
       Measure, .server = { .argv = o->argv, .interrupt = child_catch_interrupt() },
       .entry = o->entry, .limits = { o->timeout_s, o->short_us, started + o->budget_s },
+      .errors_are_final = o->range_count > 0,
       .judge = { o->scratch, o->compare, o->compare_state }, .report = text_new());
 }
 

@@ -325,7 +325,7 @@ static void count_failure(Measure *m, int dataset, const Run *run) {
   if (v < 0) return;
   Version *version = &m->seen->versions[v];
   DataState *state = &m->seen->states[dataset];
-  if (run->kind == FAILURE_ON_DATA) {
+  if (run->kind == FAILURE_ON_DATA && !m->errors_are_final) {
     if (!state->errors[v]) state->errors[v] = run->failure;
     return;
   }

@@ -42,7 +42,8 @@ typedef struct Measure {
   Limits limits;
   Judge judge;
   TunerLog log;
-  Text *report;  // what went wrong, for people
+  Text *report;           // what went wrong, for people
+  bool errors_are_final;  // sizes will come between those that are measured
   bool interrupted;
   int executions, replayed;  // runs made now, and taken from the log
 } Measure;
