@@ -141,6 +141,7 @@ entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^0 passed, 0 failed$' 'entry main (x: f32) : f32 = x + 0.1'
 expect 0 '^warning: nothing was tested: p.fl has no test block$' 'entry main (x: f32) : f32 = x + 0.1'
 "$flc" test p.fl --entry other > out 2>&1 && failures=$((failures + 1))
+# shellcheck disable=SC2016 # the backquotes are the message's
 grep -q '^error: nothing was tested: p.fl has no test block for `other`$' out || failures=$((failures + 1))
 
 # ---- properties
