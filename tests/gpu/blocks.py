@@ -34,6 +34,8 @@ ENTRIES = {
     "padded": ("[k][p][q]i32 [k]i32", ["top_0", "intra_1"], "top_2"),
     "bordered": ("[p][q]i32", ["top_0", "intra_1"], None),
     "torus": ("[p][q]i32", ["top_0", "intra_1"], None),
+    "windowed": ("[p][q]i32 [k][k]i32", [], "top_0"),
+    "moving": ("[q]i32 [k]i32", [], "top_0"),
     "looked_up": ("[q][m]u8 [q]i32", [], None),
     "in_one": ("[q][m]i32", [], None),
     "searched": ("[k][q]i32 [m]i32 [m]i32", [], "top_0"),

@@ -667,6 +667,31 @@ END
 "$flc" dump --recipes --code gpu shared_checks.fl > out
 expect 'what all points read is not staged beside checks' 0 '^  stage' out
 
+cat > windows.fl << 'END'
+entry moving [n] (k: i64) (x: [n]f32) : []f32 = tabulate (n - k + 1) (\i -> f32.sum x[i:i + k])
+entry constant [n] (x: [n]f32) : []f32 = tabulate (n - 39) (\i -> loop s = 0 for a < 40 do s / 2 + x[i + a])
+entry distant [n] (k: i64) (x: [n]f32) : []f32 =
+  tabulate (n / 4 - k) (\i -> loop s = 0 for a < k do s / 2 + x[4 * i + a])
+entry windowed [n] [m] [k] (x: [n][m]f32) (w: [k][k]f32) : [][]f32 =
+  tabulate_2d (n - k + 1) (m - k + 1) (\i j ->
+    f32.sum (flatten (tabulate_2d k k (\a b -> x[i + a, j + b] * w[a, b]))))
+entry unweighted [n] [m] (k: i64) (x: [n][m]f32) : [][]f32 =
+  tabulate_2d (n - k + 1) (m - k + 1) (\i j -> loop s = 0 for a < k do s / 2 + x[i + a, j])
+END
+"$flc" dump --recipes --code gpu windows.fl > windows
+# windows ENTRY: the kernels of the entry point.
+windows() { awk -v "kernel=kernel $1." '/^kernel / { on = index($0, kernel) == 1 } on' windows > out; }
+windows moving
+some 'items take four points whose windows move' '^  bind add1 to reg$' out
+windows constant
+expect 'windows of constant width are no reason' 0 '^  bind .*1 to reg$' out
+windows distant
+expect 'nor those that share little' 0 '^  bind .*1 to reg$' out
+windows windowed
+some 'windows of any size in strips, whose points share the weights' '^  split add by 4 overlap$' out
+windows unweighted
+expect 'not without weights' 0 '^  split add by 4 overlap$' out
+
 cat > rows_into_bins.fl << 'END'
 entry sums [n] [k] [d] (dest: *[k][d]f32) (is: [n]i64) (xs: [n][d]f32) : *[k][d]f32 =
   reduce_by_index dest (map2 (+)) (replicate d 0) is xs

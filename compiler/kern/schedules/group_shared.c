@@ -1,18 +1,23 @@
-// Schedules for points whose loops read the same, in code for GPUs:
+// Schedules for points whose loops read the same, or windows that move, in code for GPUs:
 //
 //   axis n grid { .. a[n] .. axis m reduce { .. b[m] .. } .. }
+//   axis n grid { .. axis k reduce { .. a[n + k] .. } .. }
 //
 // A group of ITEMS items copies STEPS points of what the loop reads to local memory at a time, and
 // each item takes several points of the grid in registers, for all of which an element is read
 // once: bodies that attract each other, tables that each point searches.
+//
+// Of windows (moving sums) the points of an item only share the rounds: what overlaps is in caches,
+// and to stage it takes more instructions than it saves.
 //
 // Why: as it stands each point loads each element, which costs as many instructions as a short
 // body has.
 #include "kern/recipes/recipe.h"
 #include "kern/schedules/group_loops.h"
 #include "kern/schedules/groups.h"
+#include "kern/sums.h"
 
-enum { ITEMS = 128, STEPS = 32, MOST_STMS = 256 };
+enum { ITEMS = 128, STEPS = 32, MOST_STMS = 256, MOST_DISTANCE = 2 };
 
 // How many points an item has, by what each holds in registers.
 typedef struct SharedShape {
@@ -24,17 +29,19 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 typedef struct SharedLoop {
   Name name;
-  int depth;  // loops around it
+  int depth;   // loops around it
+  bool moves;  // it reads a window only, which moves with the point
 } SharedLoop;
 
 typedef struct SharedSchedule {
   Compiler *c;
   GroupLoops of;
-  Vec(SharedLoop) loops;  // those that read what all points read
+  Map *lets;              // Var -> const Term *
+  Vec(SharedLoop) loops;  // those that read what several points read
   int stms;
 } SharedSchedule;
 
-// ---- which loops read what all points read
+// ---- which loops read what several points read
 
 // Does it read elements that are the same for all points, and others in each round?
 static bool reads_shared(const GroupLoops *s, const Axis *axis) {
@@ -48,17 +55,46 @@ static bool reads_shared(const GroupLoops *s, const Axis *axis) {
   return false;
 }
 
+// Do neighbouring points read elements of the same window, which moves with the point?
+static bool moves_window(const SharedSchedule *s, const Axis *axis, const Access *load) {
+  int unit = tensor_unit_dim(load->tensor);
+  if (unit < 0 || tensor_root(load->tensor)->space != TENSOR_GLOBAL) return false;
+  const Term *at = term_inlined(s->lets, load->index[unit]);
+  IndexSum sum;
+  if (!at || !sum_of(at, &sum)) return false;
+  int64_t by = sum_factor(&sum, s->of.column->index);
+  return by && by >= -MOST_DISTANCE && by <= MOST_DISTANCE &&
+         sum_factor(&sum, axis->index);
+}
+
+// Windows of constant width, and those of points of grids, are for strips (group_strips.c).
+static bool reads_window(const SharedSchedule *s, const Axis *axis) {
+  if (axis->width->kind == TERM_CONST || s->of.grid > 1) return false;
+  for (int i = 0; i < axis->body->count; i++) {
+    const KernStm *stm = &axis->body->stms[i];
+    if (stm->kind == KERN_LOAD && moves_window(s, axis, &stm->u.load)) return true;
+  }
+  return false;
+}
+
+static void see_shared_loop(SharedSchedule *s, const Axis *axis, int depth) {
+  bool shared = reads_shared(&s->of, axis);
+  if (shared || reads_window(s, axis))
+    vec_push(&s->loops, (SharedLoop){ axis->name, depth, !shared });
+}
+
 static void see_shared_stm(KernVisitor *v, const KernStm *stm) {
   SharedSchedule *s = v->state;
   s->stms++;
   vec_each (const Axis **, loop, &s->of.loops)
-    if (stm->kind == KERN_AXIS && stm->u.axis == *loop && reads_shared(&s->of, *loop))
-      vec_push(&s->loops, (SharedLoop){ (*loop)->name, v->depth - s->of.grid });
+    if (stm->kind == KERN_AXIS && stm->u.axis == *loop)
+      see_shared_loop(s, *loop, v->depth - s->of.grid);
 }
 
 static bool find_shared_loops(SharedSchedule *s) {
   if (!group_find_points(&s->of)) return false;
   group_find_loops(&s->of);
+  s->lets = sum_lets(s->of.kern);
   KernVisitor v = { .stm = see_shared_stm, .state = s };
   kern_visit_block(&v, s->of.kern->body);
   return s->loops.count && !s->of.refused && !s->of.checks;
@@ -96,11 +132,11 @@ static Recipe in_shared(const SharedSchedule *s, int points) {
   recipe_bind(&r, name, BIND_ITEM);
   r.unchecked = true;
   if (points > 1) recipe_bind(&r, order[1], BIND_REG);
-  bool staged = false;
+  bool gains = false;
   vec_each (const SharedLoop *, loop, &s->loops)
-    if (!r.failed && stage_shared(&r, loop)) staged = true;
+    if (!r.failed && (loop->moves ? points > 1 : stage_shared(&r, loop))) gains = true;
   recipe_check(&r);
-  r.failed = r.failed || !staged;
+  r.failed = r.failed || !gains;
   return r;
 }
 
@@ -125,8 +161,8 @@ const KernPlan *kern_schedule_group_shared(Compiler *c, const KernSeg *seg,
   if (!find_shared_loops(&s)) return NULL;
   int points = points_of_item(&s);
   KernPlan *one = plan_of_shared(&s, seg, checks, 1, "segmap_staged_points");
-  if (points == 1 || !one) return one;
+  if (points == 1) return one;
   KernPlan *several = plan_of_shared(&s, seg, checks, points, "segmap_shared_points");
-  one->name = NULL;
+  if (several && one) one->name = NULL;
   return several ? kern_plan_or(several, one) : one;
 }

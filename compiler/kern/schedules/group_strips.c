@@ -17,11 +17,18 @@ enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 
 // Points of the third dimension, and the statements of all points of an item.
 enum { MOST_LAYERS = 4, MOST_TEXT = 1600 };
 
-// A load of a point; `times` it runs, as far as that is known.
+enum { SOME_ROUNDS = 4 };  // what loops of unknown width are taken to have
+
+// How often a load, or a block, runs, as far as that is known; and in loops of constant width
+// alone.
+typedef struct StripPlace {
+  int64_t times, straight;
+} StripPlace;
+
 typedef struct StripLoad {
   const Access *access;
   int on;
-  int64_t times;
+  StripPlace at;
 } StripLoad;
 
 typedef struct StripSchedule {
@@ -31,36 +38,43 @@ typedef struct StripSchedule {
   Vec(StripLoad) loads;
   Vec(Name) windows;  // loops of constant width, outermost first
   int stms;
+  bool arrays, rounds;  // points have arrays of their own; loops of unknown width
 } StripSchedule;
 
 // ---- loads
 
-static void find_strip_loads(StripSchedule *s, const KernBlock *block, int64_t times);
+static void find_strip_loads(StripSchedule *s, const KernBlock *block, StripPlace at);
 
-static void find_in_loop(StripSchedule *s, const Axis *axis, int64_t times) {
+static void find_in_loop(StripSchedule *s, const Axis *axis, StripPlace at) {
   bool constant = axis->width->kind == TERM_CONST;
   int64_t width = constant ? axis->width->u.constant.u.i : 1;
+  at.times *= constant ? width : SOME_ROUNDS;
+  at.straight *= width;
+  s->rounds = s->rounds || !constant;
   if (constant) vec_push(&s->windows, axis->name);
-  find_strip_loads(s, axis->body, times * width);
-  if (axis->after) find_strip_loads(s, axis->after, times * width);
+  find_strip_loads(s, axis->body, at);
+  if (axis->after) find_strip_loads(s, axis->after, at);
 }
 
-static void find_strip_loads(StripSchedule *s, const KernBlock *block, int64_t times) {
-  for (int i = 0; i < block->count; i++) {
-    const KernStm *stm = &block->stms[i];
-    s->stms++;
-    if (stm->kind == KERN_LOAD)
-      vec_push(
-          &s->loads,
-          (StripLoad){ &stm->u.load, group_access_depends(&s->of, &stm->u.load), times });
-    if (stm->kind == KERN_AXIS) {
-      find_in_loop(s, stm->u.axis, times);
-      continue;
-    }
-    KernBlockVec inner = kern_blocks(stm);
-    vec_each (const KernBlock **, one, &inner)
-      find_strip_loads(s, *one, times);
+static void find_in_stm(StripSchedule *s, const KernStm *stm, StripPlace at) {
+  s->stms++;
+  s->arrays = s->arrays || stm->kind == KERN_ALLOC;
+  if (stm->kind == KERN_LOAD) {
+    const Access *load = &stm->u.load;
+    vec_push(&s->loads, (StripLoad){ load, group_access_depends(&s->of, load), at });
   }
+  if (stm->kind == KERN_AXIS) {
+    find_in_loop(s, stm->u.axis, at);
+    return;
+  }
+  KernBlockVec inner = kern_blocks(stm);
+  vec_each (const KernBlock **, one, &inner)
+    find_strip_loads(s, *one, at);
+}
+
+static void find_strip_loads(StripSchedule *s, const KernBlock *block, StripPlace at) {
+  for (int i = 0; i < block->count; i++)
+    find_in_stm(s, &block->stms[i], at);
 }
 
 static int dim_depends(const StripSchedule *s, const Access *access, int dim) {
@@ -69,7 +83,7 @@ static int dim_depends(const StripSchedule *s, const Access *access, int dim) {
 
 // Does it read a window that moves with the row?  Loops of unknown width are not unrolled.
 static bool is_window(const StripSchedule *s, const StripLoad *load) {
-  if (load->times < 2) return false;
+  if (load->at.straight < 2) return false;
   for (int d = 0; d < load->access->tensor->rank; d++) {
     int on = dim_depends(s, load->access, d);
     if (on & ON_ROW && on & (ON_LOOP | ON_OUTER)) return true;
@@ -118,8 +132,8 @@ static bool gains_from_strips(const StripSchedule *s) {
   vec_each (const StripLoad *, load, &s->loads) {
     bool moves = load->on & ON_ROW;
     bool shared = !moves || is_window(s, load) || has_other_row(s, load);
-    all += ROWS * load->times;
-    needed += load->times * (shared ? moves ? 2 : 1 : ROWS);
+    all += ROWS * load->at.times;
+    needed += load->at.times * (shared ? moves ? 2 : 1 : ROWS);
   }
   return all >= (int64_t)LEAST_LOADS * ROWS && 7 * all >= 10 * needed;
 }
@@ -140,8 +154,9 @@ static bool find_strips(StripSchedule *s) {
   if (s->of.grid > 2) s->of.layer = group_axis_around(s->of.kern, s->of.row);
   group_find_loops(&s->of);
   s->lets = sum_lets(s->of.kern);
-  find_strip_loads(s, s->of.column->body, 1);
-  return !s->of.refused && s->loads.count <= MOST_LOADS && s->stms <= MOST_STMS &&
+  find_strip_loads(s, s->of.column->body, (StripPlace){ 1, 1 });
+  bool suits = !s->of.refused && !(s->arrays && s->rounds);
+  return suits && s->loads.count <= MOST_LOADS && s->stms <= MOST_STMS &&
          !reads_across(s) && gains_from_strips(s);
 }
 
