@@ -786,6 +786,17 @@ expect 'lanes that take no part in a load read what lies there, as far as there 
   'if \(\(0i64 <= base_.* <= \(\(n_[0-9]+ \* t_[0-9]+\) \+ -(16|8|4)i64\)\)\)' out
 expect 'where rows lie in another order all lanes must take part' 3 'if all\(condition_' out
 
+cat > normalised.fl << 'END'
+entry summed [n] [m] (xs: [n][m]f32) : [n][m]f32 = map (\x -> let s = f32.sum x in map (/ s) x) xs
+entry alone [n] [m] (xs: [n][m]f32) (ws: [n]i32) : [n][m]f32 = map2 (\x w -> map (/ f32.i32 w) x) xs ws
+END
+"$flc" dump --recipes normalised.fl > out
+sed -n '/^kernel summed.segmap /,/^kernel summed.segmap_2/p' out > out.summed
+expect 'rows that are made have a lane each if they fill no half of a vector' 1 '^  where m < 8$' out.summed
+expect 'longer ones go one by one' 0 '^  where m < (16|64)' out.summed
+sed -n '/^kernel alone.segmap /,/^kernel alone.segmap_2/p' out > out.alone
+some 'the points of rows alone go in lanes, of which the last ones overlap' '^  split m by 8 overlap' out.alone
+
 cat > eights.fl << 'END'
 entry packed [n] (xs: [n]bool) : []u8 =
   tabulate (n / 8) (\i -> loop s = 0 for k < 8 do if xs[8 * i + k] then s | (1 << u8.i64 k) else s)

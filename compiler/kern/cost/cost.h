@@ -24,6 +24,7 @@ typedef struct Cost {
   bool in_loop;    // and not on the grid alone
   bool in_stream;  // of loops in order the innermost
   bool has_grid;
+  bool among_loops;   // a point of the grid has several, one after the other
   bool at_edge;       // some lanes do not take part in a vector of the loop
   double copies[16];  // of open register axes, by bit
   AxisSet open;

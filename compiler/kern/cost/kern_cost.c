@@ -104,7 +104,8 @@ static int widest(const KernBlock *block) {
 }
 
 // How many times as fast the device's compiler makes the rounds; of short rows what does not fill
-// a vector counts.
+// a vector counts, nor half of one in a map that has others beside it: the points of a row alone
+// might as well go in lanes, of which the last ones overlap.
 static double speed_by_itself(const Cost *s, const Axis *axis, double trips) {
   double lanes = VECTOR_BYTES / widest(axis->body);
   if (axis->width->kind == TERM_CONST)
@@ -112,7 +113,10 @@ static double speed_by_itself(const Cost *s, const Axis *axis, double trips) {
       lanes /= 2;
   bool few = s->guess->trips < FEW_ROUNDS && trips == s->guess->trips;
   double full = few ? floor(trips / lanes) * lanes : trips;
-  double rounds = full / (lanes / (VECTOR_OP / SCALAR_OP)) + trips - full;
+  bool halves = few && axis->role == AXIS_MAP && s->among_loops;
+  double half = halves ? floor((trips - full) / (lanes / 2)) * (lanes / 2) : 0;
+  double rounds =
+      (full + 2 * half) / (lanes / (VECTOR_OP / SCALAR_OP)) + trips - full - half;
   return rounds > 0 ? trips / rounds : 1;
 }
 
@@ -124,10 +128,18 @@ static bool is_short_row(const Axis *axis) {
          axis->width->u.constant.u.i < MOST_LANES;
 }
 
+static int loops_in(const KernBlock *block) {
+  int count = 0;
+  for (int i = 0; i < block->count; i++)
+    count += block->stms[i].kind == KERN_AXIS;
+  return count;
+}
+
 static void cost_seq(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   if (is_short_row(axis)) cost_add(s, GRID_ROW);
   Cost inner = *s;
+  if (axis->bind == BIND_GRID) inner.among_loops = loops_in(axis->body) > 1;
   inner.in_loop |= axis->bind != BIND_GRID;
   double trips = cost_trips(s, axis);
   inner.in_stream = axis->role == AXIS_LOOP && !cost_has_loop(axis->body);

@@ -120,13 +120,13 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
 
 // ---- short rows
 
-// All innermost loops have fewer points than that.
-static Recipe rows_are_short(const Schedule *s) {
+// All innermost loops have fewer points than `most`.
+static Recipe rows_are_short(const Schedule *s, int64_t most) {
   Recipe r = recipe_new(s->c, s->kern);
   AxisStms axes = schedule_innermost(s->kern);
   for (int i = 0; i < axes.count; i++) {
     Recipe next = r;
-    recipe_where_fewer(&next, axes.at[i]->u.axis->name, SHORT);
+    recipe_where_fewer(&next, axes.at[i]->u.axis->name, most);
     if (next.failed || next.condition != r.condition) r = next;
   }
   return r;
@@ -166,19 +166,32 @@ static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
   return best;
 }
 
+static bool makes_rows(const AxisStms *rows) {
+  vec_each (const KernStm **, stm, rows)
+    if ((*stm)->u.axis->role == AXIS_MAP) return true;
+  return false;
+}
+
 // What is best for rows of any length fills vectors of long rows, or asks for long sums: are other
-// candidates much better for short ones?
+// candidates much better for short ones?  How short is told apart where rows are made, which lanes
+// that have a row each store element by element.
 static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
                                        const KernPlan *chosen) {
   static const double lengths[] = { 5, 10, 20 };
-  Recipe are_short = rows_are_short(s);
+  static const int64_t most[] = { 8, 16, SHORT };
+  Recipe are_short = rows_are_short(s, SHORT);
   AxisStms rows = schedule_innermost(s->kern);
   if (are_short.failed || !are_short.condition) return chosen;
   if (chosen->condition && !asks_for_long(chosen, &rows)) return chosen;
   const KernPlan *first = chosen;
   const Candidate *last = NULL;
+  Candidate *bests[3];
   for (int i = 0; i < 3; i++) {
-    Candidate *best = best_for_rows(s, all, chosen, lengths[i]);
+    bests[i] = best_for_rows(s, all, chosen, lengths[i]);
+    if (bests[i] && makes_rows(&rows)) are_short = rows_are_short(s, most[i]);
+  }
+  for (int i = 0; i < 3; i++) {
+    Candidate *best = bests[i];
     if (!best || best == last) continue;
     last = best;
     Candidate of_short = *best;
