@@ -142,8 +142,8 @@ static bool gains_from_strips(const StripSchedule *s) {
 static bool layers_read_the_same(const StripSchedule *s) {
   int64_t all = 0, same = 0;
   vec_each (const StripLoad *, load, &s->loads) {
-    all += load->times;
-    if (!(load->on & ON_LAYER)) same += load->times;
+    all += load->at.times;
+    if (!(load->on & ON_LAYER)) same += load->at.times;
   }
   return 4 * same >= all;
 }
