@@ -56,7 +56,7 @@ static void find_in_loop(StripSchedule *s, const Axis *axis, StripPlace at) {
   if (axis->after) find_strip_loads(s, axis->after, at);
 }
 
-static void find_in_stm(StripSchedule *s, const KernStm *stm, StripPlace at) {
+static void find_strip_stm(StripSchedule *s, const KernStm *stm, StripPlace at) {
   s->stms++;
   s->arrays = s->arrays || stm->kind == KERN_ALLOC;
   if (stm->kind == KERN_LOAD) {
@@ -74,7 +74,7 @@ static void find_in_stm(StripSchedule *s, const KernStm *stm, StripPlace at) {
 
 static void find_strip_loads(StripSchedule *s, const KernBlock *block, StripPlace at) {
   for (int i = 0; i < block->count; i++)
-    find_in_stm(s, &block->stms[i], at);
+    find_strip_stm(s, &block->stms[i], at);
 }
 
 static int dim_depends(const StripSchedule *s, const Access *access, int dim) {
