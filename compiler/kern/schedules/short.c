@@ -68,8 +68,9 @@ static void add_short_points(const Schedule *s, Candidates *out, const Recipe *l
                      .weight = lanes };
   Recipe *r = &cand.recipe;
   unroll_innermost(r, true);
+  // Of straight code that stores nothing (places that are known to be outside) no grid is left.
   const Axis *last = schedule_last_grid(r->kern);
-  if (schedule_innermost(r->kern).count) return;
+  if (!last || schedule_innermost(r->kern).count) return;
   recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name, BIND_LANE);
   schedule_offer(s, out, &cand);
