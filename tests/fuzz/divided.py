@@ -129,6 +129,7 @@ def main():
     parser.add_argument("--idioms", action="store_true", help="programs of what people write")
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
+    parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
     with tempfile.TemporaryDirectory() as name:

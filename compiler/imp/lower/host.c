@@ -502,15 +502,19 @@ static void host_gather(Code *k, const Stm *stm) {
     from = host_dense(k, code_array(k, value), type);
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  imp_add_stm(
-      k->b,
-      (ImpStm){ .kind = IMP_GATHER,
-                .u.gather = {
-                    to, from.mem, is_scalar ? imp_atom(value) : NULL,
-                    imp_atom(exp->u.gather.workers), imp_atom(exp->u.gather.total),
-                    imp_atom(exp->u.gather.start), imp_atom(exp->u.gather.count),
-                    arr.strides[0], NULL, NULL, NULL, NULL, room,
-                    atom_equal(exp->u.gather.total, exp->u.gather.workers), false } });
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_GATHER,
+                        .u.gather = { .to = to,
+                                      .from = from.mem,
+                                      .value = is_scalar ? imp_atom(value) : NULL,
+                                      .workers = imp_atom(exp->u.gather.workers),
+                                      .total = imp_atom(exp->u.gather.total),
+                                      .start = imp_atom(exp->u.gather.start),
+                                      .count = imp_atom(exp->u.gather.count),
+                                      .row = arr.strides[0],
+                                      .room = room,
+                                      .each = atom_equal(exp->u.gather.total,
+                                                         exp->u.gather.workers) } });
   code_bind(k, binder, arr);
 }
 
@@ -533,14 +537,18 @@ static void host_border(Code *k, const Stm *stm) {
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
   if (room) arr.offset = imp_mul(imp_sub(room, border_rows(k, exp)), arr.strides[0]);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_GATHER,
-                        .u.gather = {
-                            to, from.mem, NULL, imp_atom(exp->u.border.workers),
-                            imp_atom(exp->u.border.total), imp_atom(exp->u.border.start),
-                            imp_atom(exp->u.border.count), arr.strides[0],
-                            imp_atom(exp->u.border.before), imp_atom(exp->u.border.after),
-                            NULL, NULL, room, false, exp->u.border.ring } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
+                              .u.gather = { .to = to,
+                                            .from = from.mem,
+                                            .workers = imp_atom(exp->u.border.workers),
+                                            .total = imp_atom(exp->u.border.total),
+                                            .start = imp_atom(exp->u.border.start),
+                                            .count = imp_atom(exp->u.border.count),
+                                            .row = arr.strides[0],
+                                            .before = imp_atom(exp->u.border.before),
+                                            .after = imp_atom(exp->u.border.after),
+                                            .room = room,
+                                            .ring = exp->u.border.ring } });
   code_bind(k, binder, arr);
 }
 
@@ -551,14 +559,16 @@ static void host_fetch(Code *k, const Stm *stm) {
   Arr from = host_dense(k, code_array(k, block), atom_type(block));
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  imp_add_stm(
-      k->b,
-      (ImpStm){ .kind = IMP_GATHER,
-                .u.gather = { to, from.mem, NULL, imp_atom(exp->u.fetch.workers),
-                              imp_atom(exp->u.fetch.total), imp_atom(exp->u.fetch.start),
-                              imp_atom(exp->u.fetch.count), arr.strides[0], NULL, NULL,
-                              imp_atom(exp->u.fetch.first), imp_atom(exp->u.fetch.rows),
-                              NULL, false, false } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
+                              .u.gather = { .to = to,
+                                            .from = from.mem,
+                                            .workers = imp_atom(exp->u.fetch.workers),
+                                            .total = imp_atom(exp->u.fetch.total),
+                                            .start = imp_atom(exp->u.fetch.start),
+                                            .count = imp_atom(exp->u.fetch.count),
+                                            .row = arr.strides[0],
+                                            .first = imp_atom(exp->u.fetch.first),
+                                            .rows = imp_atom(exp->u.fetch.rows) } });
   code_bind(k, binder, arr);
 }
 

@@ -314,16 +314,6 @@ static void add_parts(void *state, KernBuilder *b, const KernStm *stm) {
 
 // ---- the step
 
-static int statements_in(const KernBlock *block) {
-  int count = block->count;
-  for (int i = 0; i < block->count; i++) {
-    KernBlockVec blocks = kern_blocks(&block->stms[i]);
-    vec_each (const KernBlock **, inner, &blocks)
-      count += statements_in(*inner);
-  }
-  return count;
-}
-
 const Kern *step_cut(Step *s, const Kern *kern, Name name) {
   const KernStm *stm = step_axis(s, kern, name);
   if (!stm) return NULL;
@@ -336,7 +326,7 @@ const Kern *step_cut(Step *s, const Kern *kern, Name name) {
   kern_visit_block(&borders, axis->body);
   if (!x.low && !x.high && !x.between)
     return step_refuse(s, "no comparison in %s changes its outcome once along it", name);
-  if (statements_in(axis->body) > MOST_CUT_STATEMENTS)
+  if (kern_statements(axis->body) > MOST_CUT_STATEMENTS)
     return step_refuse(s, "%s would be too long in parts", name);
   return kern_name_axes(s->c, step_replace(s, kern, name, add_parts, &x));
 }

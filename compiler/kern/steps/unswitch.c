@@ -75,16 +75,6 @@ static bool uniform_branch(const Axis *axis, UniformIf *out) {
   return false;
 }
 
-static int statements_of(const KernBlock *block) {
-  int size = block->count;
-  for (int i = 0; i < block->count; i++) {
-    KernBlockVec blocks = kern_blocks(&block->stms[i]);
-    vec_each (const KernBlock **, inner, &blocks)
-      size += statements_of(*inner);
-  }
-  return size;
-}
-
 // The axis where the condition holds, or does not: with that side in the place of the branch.
 static void add_side(KernBuilder *b, const KernStm *stm, const UniformIf *u, bool holds,
                      Name name) {
@@ -156,7 +146,7 @@ const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {
   UniformIf u;
   if (!uniform_branch(axis, &u))
     return step_refuse(s, "no condition in %s is the same at all points", name);
-  if (statements_of(axis->body) > MOST_STATEMENTS)
+  if (kern_statements(axis->body) > MOST_STATEMENTS)
     return step_refuse(s, "%s would be too long twice", name);
   Name other = name_of(s->c->names, text_format("%s_else", name));
   for (int i = 2; kern_has_axis(kern, other); i++)
