@@ -81,6 +81,23 @@ static bool is_taken(const SeqIf *info, int count, const Mem *mem) {
   return false;
 }
 
+// The array that what the body calls so lies in, if updates make it in place: one from around the
+// branch, or the atom itself.
+static Atom updated_root(const Body *body, Atom a) {
+  for (int i = body->stm_count - 1; i >= 0 && a.kind == ATOM_VAR; i--) {
+    const Stm *stm = &body->stms[i];
+    for (int k = 0; k < stm->binder_count; k++) {
+      if (stm->binders[k] != a.u.var) continue;
+      const Exp *e = stm->exp;
+      if (e->kind == EXP_UPDATE) a = e->u.update.array;
+      if (e->kind == EXP_IF)
+        a = updated_root(e->u.cond.else_body, e->u.cond.else_body->results[k]);
+      break;
+    }
+  }
+  return a;
+}
+
 // A place for an array result of a branch: memory of the enclosing body that dies here is used
 // again, so that `if c then xs with [i] = v else xs` copies nothing.
 static SeqPlace branch_place(Code *k, const SeqIf *info, int i) {
@@ -92,7 +109,7 @@ static SeqPlace branch_place(Code *k, const SeqIf *info, int i) {
   if (wanted) return (SeqPlace){ .arr = wanted, .empty = true };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
-    Atom result = branches[side]->results[i];
+    Atom result = updated_root(branches[side], branches[side]->results[i]);
     if (result.kind != ATOM_VAR || !map_has(k->arrays, result.u.var)) continue;
     if (!code_may_overwrite(k, result, info->outer, info->position)) continue;
     if (!is_taken(info, i, code_array(k, result)->mem))
