@@ -131,6 +131,7 @@ RT_FN bool rt_transport_parcels(struct rt_workers *w, struct rt_parcels *p) {
 }
 
 RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p) {
+  if (p->item_bytes > INT_MAX) return false;
   for (int r = 0; r < w->size; r++)  // all see the same
     if (rt_parcels_of(w, p, r, true) > INT_MAX || rt_parcels_of(w, p, r, false) > INT_MAX)
       return false;

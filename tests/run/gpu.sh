@@ -81,6 +81,19 @@ expect 1 'launch copy' kept          # ... and given back if few are kept
 # What a branch makes lies where the result is wanted at once.
 if grep '^kernel segmap.* mapped_[0-9]*' groups.imp; then failed=1; fi
 
+# Branches that each update an array do so where it lies, not in copies of it.
+cat > updates.fl << 'END_OF_PROGRAM'
+entry unions [n][m] (first: [n]i64) (as: [m]i64) (bs: [m]i64) : [n]i64 =
+  loop p = copy first for k < m do
+    let (x, y) = (p[as[k]], p[bs[k]])
+    in if x == y then p else if x < y then p with [y] = x else p with [x] = y
+END_OF_PROGRAM
+"$flc" dump updates.fl --after imp --code gpu > updates.imp || exit 1
+if grep '^kernel.*scratch.* chosen_' updates.imp || ! grep -q '^kernel segmap' updates.imp; then
+  echo 'FAIL an array that is updated in branches is copied'
+  failed=1
+fi
+
 # Neighbouring items read and write neighbouring words.
 if [ "$(grep -c 'xss_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :' layouts.imp)" != 3 ] ||
   ! grep -q '^ *ys_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :.* = ' layouts.imp; then
