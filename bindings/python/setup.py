@@ -22,13 +22,16 @@ except ImportError:  # before setuptools 70
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
+# What flc links programs with, compiled; without them it compiles them when they are first needed.
+RUNTIMES = ("flc-runtime.o", "flc-runtime-threads.o")
+
 
 def build_compiler(folder):
     """The path of a freshly built flc."""
     options = ["-Dprefer_static=true", "-Dline_editing=disabled", "-Dmarkdown=disabled", "--buildtype=release"]
     if not (folder / "build.ninja").exists():
         subprocess.run(["meson", "setup", str(folder), str(REPOSITORY), *options], check=True)
-    subprocess.run(["ninja", "-C", str(folder), "flc"], check=True)
+    subprocess.run(["ninja", "-C", str(folder), "flc", *RUNTIMES], check=True)
     return folder / "flc"
 
 
@@ -72,6 +75,9 @@ class BuildWithCompiler(build_py):
         package = Path(self.build_lib).absolute() / "flc"
         copy(made, package / "bin" / "flc")
         (package / "bin" / "flc").chmod(0o755)
+        for runtime in (made.parent / name for name in RUNTIMES):
+            if runtime.exists():
+                copy(runtime, package / "bin" / runtime.name)
         copy_opencl(package)
 
 

@@ -7,6 +7,7 @@
 #include "kern/recipes/recipe_book.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -213,22 +214,51 @@ static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *jo
   return made ? path : NULL;
 }
 
-// The runtime is the same in all executables and takes longer to compile than most programs: its
-// object is in the cache, compiled if need be; NULL after errors.
-static const char *runtime_object(Compiler *c, const Cache *cache, Workers workers,
-                                  bool shared) {
-  CcJob job = { .text = runtime_apart(workers),
+// The folder that flc lies in, with a slash.
+static const char *own_folder(void) {
+  char path[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length <= 0) return "./";
+  path[length] = 0;
+  return text_format("%.*s", (int)(strrchr(path, '/') + 1 - path), path);
+}
+
+static bool has_key(const char *object, const char *key) {
+  size_t length = 0;
+  const char *bytes = text_read_file(object, &length);
+  return bytes && memmem(bytes, length, key, strlen(key) + 1);
+}
+
+// The object that flc's build made, beside flc or where it is installed; NULL if it is not there,
+// or of another flc, or the user chose a C compiler.
+static const char *precompiled_runtime(Workers workers, const char *key) {
+  static const char *const folders[] = { "", "../lib/flc/" };
+  const char *cc = getenv("CC");
+  if (workers == WORKERS_MPI || (cc && *cc)) return NULL;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *name = text_format("%s%sflc-runtime%s.o", own_folder(), folders[i],
+                                   workers == WORKERS_THREADS ? "-threads" : "");
+    if (has_key(name, key)) return name;
+  }
+  return NULL;
+}
+
+// The runtime is the same in all executables and takes longer to compile than most programs: where
+// flc's build has not left its object, it is in the cache, compiled if need be.  Position
+// independent, for shared objects too.  NULL after errors.
+static const char *cached_runtime(Compiler *c, const Cache *cache, Workers workers,
+                                  const Text *text, const char *key) {
+  CcJob job = { .text = text,
                 .level = COMPILE_OPTIMISED,
                 .object = true,
-                .shared = shared,
+                .shared = true,
                 .mpi = workers == WORKERS_MPI,
                 .threads = workers == WORKERS_THREADS };
   Hash *hash = hash_new();
-  hash_text(hash, shared ? "shared object" : "object");
   add_compiler(hash, workers == WORKERS_MPI);
-  hash_bytes(hash, text_str(job.text), text_length(job.text));
-  const char *key = hash_digest(hash), *found = cache_find(cache, key);
-  return found ? found : compile_into(c, cache, &job, key);
+  hash_text(hash, key);
+  const char *digest = hash_digest(hash), *found = cache_find(cache, digest);
+  return found ? found : compile_into(c, cache, &job, digest);
 }
 
 // How an executable is made; false after errors.
@@ -239,9 +269,13 @@ static bool job_of(Compiler *c, const Cache *cache, const EmitResult *made,
                   .shared = shared,
                   .mpi = made->workers == WORKERS_MPI,
                   .threads = made->workers == WORKERS_THREADS };
-  if (!cache->folder || !made->apart) return true;
+  if (!made->apart) return true;
+  const char *key;
+  const Text *text = runtime_apart(made->workers, &key);
+  job->runtime = precompiled_runtime(made->workers, key);
+  if (!job->runtime && !cache->folder) return true;
+  if (!job->runtime) job->runtime = cached_runtime(c, cache, made->workers, text, key);
   job->text = made->apart;
-  job->runtime = runtime_object(c, cache, made->workers, shared);
   return job->runtime != NULL;
 }
 

@@ -59,46 +59,6 @@ const char *c_memory_type(PrimType type) {
   return type == PRIM_BOOL ? "uint8_t" : type_names[type];
 }
 
-static void add_escaped(Text *t, const char *s) {
-  unsigned char ch = (unsigned char)*s;
-  if (*s == '\n')
-    text_add(t, "\\n");
-  else if (*s == '"' || *s == '\\')
-    text_printf(t, "\\%c", *s);
-  else if (*s == '?')
-    text_add(t, "\\?");  // no trigraphs
-  else if (ch < ' ' || ch > '~')
-    text_printf(t, "\\%03o", ch);
-  else
-    text_add_bytes(t, s, 1);
-}
-
-// How many characters from here on stand for themselves.
-static size_t plain_length(const char *s, const char *end) {
-  const char *at = s;
-  while (at < end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\' && *at != '?')
-    at++;
-  return (size_t)(at - s);
-}
-
-void c_add_string(Text *t, const char *text, size_t length) {
-  const char *end = text + length;
-  text_add_bytes(t, "\"", 1);
-  for (const char *s = text; s < end;) {
-    size_t plain = plain_length(s, end);
-    text_add_bytes(t, s, plain);
-    s += plain;
-    if (s < end) add_escaped(t, s++);
-  }
-  text_add_bytes(t, "\"", 1);
-}
-
-const char *c_string(const char *text) {
-  Text *t = text_new();
-  c_add_string(t, text, strlen(text));
-  return text_str(t);
-}
-
 // ---- expressions
 
 // C's levels of precedence, as far as they are used.

@@ -259,8 +259,9 @@ typedef enum RuntimeParts {
 void runtime_add(Text *t, const char *api, RuntimeParts parts, Workers workers);
 // What stands before the runtime.
 void runtime_add_macros(Text *t, Workers workers);
-// The runtime of executables with the prefix `fl`, to be compiled apart from them.
-const Text *runtime_apart(Workers workers);
+// The runtime of executables with the prefix `fl`, to be compiled apart from them.  Its object
+// contains the key, which differs where the text does.
+const Text *runtime_apart(Workers workers, const char **key);
 // The text of runtime/host.c.
 const char *runtime_host(void);
 void runtime_public_header(Text *t, const char *prefix);

@@ -68,12 +68,16 @@ void runtime_add_macros(Text *t, Workers workers) {
   if (workers == WORKERS_THREADS) text_add(t, "#define RT_THREADS\n");
 }
 
-const Text *runtime_apart(Workers workers) {
+const Text *runtime_apart(Workers workers, const char **key) {
   Text *t = text_new(), *api = text_new();
   text_add(t, "#define RT_NAME(x) fl_##x\n#define RT_APART\n");
   runtime_add_macros(t, workers);
   runtime_public_header(api, "fl");
   runtime_add(t, text_str(api), RUNTIME_EXECUTABLE, workers);
+  Hash *hash = hash_new();
+  hash_bytes(hash, text_str(t), text_length(t));
+  *key = text_format("flc's runtime %s", hash_digest(hash));
+  text_printf(t, "const char RT_NAME(runtime_key)[] = \"%s\";\n", *key);
   return t;
 }
 
@@ -91,24 +95,6 @@ void runtime_public_header(Text *t, const char *prefix) {
     at = next + length + 1;
   }
   text_add(t, at);
-}
-
-enum { LITERAL_BYTES = 4000 };  // C99 promises 4095
-
-void c_text_rows(Text *t, const char *text) {
-  size_t room = LITERAL_BYTES;
-  while (*text) {
-    size_t length = strcspn(text, "\n");
-    length += text[length] == '\n';
-    text_add(t, "\n  ");
-    c_add_string(t, text, length);
-    text += length;
-    room -= length < room ? length : room;
-    size_t next = strcspn(text, "\n") + 1;
-    if (*text && next <= room) continue;
-    text_add(t, ",");
-    room = LITERAL_BYTES;
-  }
 }
 
 // Kernels are printed once, in words of OpenCL C.  A dialect is the files that a program holds, in

@@ -28,6 +28,10 @@ printf 'entry main [n] (xs: [n]i32) : i32 = i32.sum (map (* 2) xs)\n' > double.f
 [ "$(echo '[1, 2, 3]' | flc eval double.fl)" = 12i32 ] || fail "eval"
 [ "$(echo '[1, 2, 3]' | flc run double.fl)" = 12i32 ] || fail "run"
 
+# Built programs are linked with the object that came along; nothing is compiled into the cache.
+env -u CC XDG_CACHE_HOME="$work/fresh" flc build double.fl
+[ -z "$(find "$work/fresh" -type f)" ] || fail "the runtime was compiled"
+
 # ---- pages
 
 for command in $(flc help --json | python3 -c 'import json, sys; print(*(c["name"] for c in json.load(sys.stdin)["commands"]))'); do
