@@ -43,10 +43,12 @@ static const Fact *known(const Vary *v, const void *key) {
 }
 
 // What is seen for the first time is seen where it is bound, before all that reads it; only what
-// was there before makes another round necessary.
+// was there before makes another round necessary.  Of what is the same everywhere there is no fact,
+// but where one of `outer` would be taken for it.
 static void raise(Vary *v, const void *key, AxisSet set) {
   Fact *known_fact = map_get(v->facts, key), *fact = known_fact;
-  if (!fact) fact = fact_of(v, key);
+  if (!fact && ((set & v->around) || v->outer)) fact = fact_of(v, key);
+  if (!fact) return;
   set &= fact->around;
   if ((fact->set | set) == fact->set) return;
   fact->set |= set;
@@ -201,7 +203,8 @@ static void see_let(Vary *v, const KernStm *stm) {
   Affine a;
   const Var *var = stm->binders[0];
   raise(v, var, vary_term(v, stm->u.term));
-  Fact *fact = fact_of(v, var);
+  Fact *fact = map_get(v->facts, var);
+  if (!fact) return;
   fact->value = stm->u.term;
   if (!(fact->set & v->lanes) || var->type.elem != PRIM_I64) return;
   bool affine = vary_affine(v, stm->u.term, &a);

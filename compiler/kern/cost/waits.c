@@ -27,9 +27,10 @@ static Source source_of(const Map *sources, const Term *t) {
   return latest;
 }
 
-static void set_source(Map *sources, const KernStm *stm, Source source) {
-  for (int i = 0; i < stm->binder_count; i++)
-    map_put(sources, stm->binders[i], mem_copy(&source, sizeof source));
+static void set_source(Map *sources, const Var *const *vars, int count, Source source) {
+  static const Source each[] = { FROM_OUTSIDE, CARRIED, READ_THERE, CHOSEN_BY_THAT };
+  for (int i = 0; i < count && source != FROM_OUTSIDE; i++)
+    map_put(sources, vars[i], &each[source]);
 }
 
 static Source source_of_load(const Map *sources, const Access *load) {
@@ -40,20 +41,20 @@ static Source source_of_load(const Map *sources, const Access *load) {
 
 static void see_source(KernVisitor *v, const KernStm *stm) {
   Map *sources = v->state;
-  if (stm->kind == KERN_LET) set_source(sources, stm, source_of(sources, stm->u.term));
-  if (stm->kind == KERN_LOAD)
-    set_source(sources, stm, source_of_load(sources, &stm->u.load));
+  Source source = FROM_OUTSIDE;
+  if (stm->kind == KERN_LET) source = source_of(sources, stm->u.term);
+  if (stm->kind == KERN_LOAD) source = source_of_load(sources, &stm->u.load);
   if (stm->kind == KERN_IF && source_of(sources, stm->u.cond.condition) >= READ_THERE)
-    set_source(sources, stm, CHOSEN_BY_THAT);
+    source = CHOSEN_BY_THAT;
+  set_source(sources, stm->binders, stm->binder_count, source);
 }
 
 // The latest source of what a round hands to the next one.
 static Source source_of_round(const Var *const *params, int count,
                               const KernBlock *body) {
   Map *sources = map_new(NULL);
-  Source carried = CARRIED, latest = FROM_OUTSIDE;
-  for (int i = 0; i < count; i++)
-    map_put(sources, params[i], mem_copy(&carried, sizeof carried));
+  Source latest = FROM_OUTSIDE;
+  set_source(sources, params, count, CARRIED);
   KernVisitor v = { .stm = see_source, .state = sources };
   kern_visit_block(&v, body);
   for (int i = 0; i < body->result_count; i++) {

@@ -376,6 +376,32 @@ static void add_without_checks(Interior *x, KernBuilder *b, const KernStm *stm) 
   kern_add(b, interior_if(stm, condition, 98, inside, interior_copy(x, stm)));
 }
 
+static bool may_know_some(const Term *t) {
+  if (interior_may_know(t)) return true;
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (may_know_some(operands[i])) return true;
+  return false;
+}
+
+static void see_term(KernVisitor *v, const Term *t) {
+  bool *found = v->state;
+  *found = *found || may_know_some(t);
+}
+
+static void see_branch(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_IF) *(bool *)v->state = true;
+}
+
+// Points in lockstep with a condition, choice or remainder of which something may be known.
+static bool may_have_interior(const KernStm *stm) {
+  bool found = false;
+  KernVisitor v = { .stm = see_branch, .term = see_term, .state = &found };
+  if (kern_is_lock(stm)) kern_visit_stm(&v, stm);
+  return found;
+}
+
 static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
   Interior *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
@@ -387,7 +413,10 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
     const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
     b.loc = stm->loc;
     if (kern_is_lock(stm)) {
-      add_with_interior(x, &b, stm);
+      if (may_have_interior(stm))
+        add_with_interior(x, &b, stm);
+      else
+        kern_add(&b, *stm);
       continue;
     }
     if (is_checked_loop(stm)) {
@@ -410,8 +439,10 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
 
 static bool has_block(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
-    if (kern_is_lock(&block->stms[i]) || is_checked_loop(&block->stms[i])) return true;
-    KernBlockVec blocks = kern_blocks(&block->stms[i]);
+    const KernStm *stm = &block->stms[i];
+    if (may_have_interior(stm) || is_checked_loop(stm)) return true;
+    if (kern_is_lock(stm)) continue;
+    KernBlockVec blocks = kern_blocks(stm);
     vec_each (const KernBlock **, inner, &blocks)
       if (has_block(*inner)) return true;
   }

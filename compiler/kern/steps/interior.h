@@ -133,6 +133,8 @@ const Term *interior_nearest(PrimOp op, const Term *a, const Term *b);
 // are too many.
 const Term *interior_first(Interior *x, const Term *value, bool bits);
 
+// May its operator have one outcome, or a simpler form, at all points of a block?
+bool interior_may_know(const Term *t);
 // The term as it is in the interior, where conditions on indices have one outcome.
 const Term *interior_term(Interior *x, const Term *t);
 // The same of a check's condition: what it joins is taken to hold.

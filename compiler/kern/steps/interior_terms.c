@@ -99,18 +99,33 @@ static const Term *inner_remainder(Interior *x, const Term *t) {
   return linear ? turned_remainder(x, t, &form) : t;
 }
 
+static bool is_any_of(PrimOp op, const PrimOp *ops) {
+  for (; *ops != OP_COUNT; ops++)
+    if (op == *ops) return true;
+  return false;
+}
+
+static const PrimOp comparisons[] = { OP_LT, OP_LE, OP_EQ, OP_NE, OP_COUNT },
+                    choices[] = { OP_MIN, OP_MAX, OP_COUNT },
+                    bitwise[] = { OP_XOR, OP_OR, OP_AND, OP_SHR, OP_COUNT },
+                    remainders[] = { OP_REM, OP_MOD, OP_COUNT };
+
 // With operands that are those of the interior.
 static const Term *inner_op(Interior *x, const Term *t) {
-  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2 || t->u.op.operands != PRIM_I64)
-    return t;
+  if (!interior_may_know(t) || (x->checks_only && !x->checking)) return t;
   PrimOp op = t->u.op.op;
-  if (x->checks_only && !x->checking) return t;
-  if (op == OP_LT || op == OP_LE || op == OP_EQ || op == OP_NE)
-    return inner_comparison(x, t);
-  if (op == OP_MIN || op == OP_MAX) return inner_choice(x, t);
-  if (op == OP_XOR || op == OP_OR || op == OP_AND || op == OP_SHR)
-    return interior_bits(x, t);
-  return op == OP_REM || op == OP_MOD ? inner_remainder(x, t) : t;
+  if (is_any_of(op, comparisons)) return inner_comparison(x, t);
+  if (is_any_of(op, choices)) return inner_choice(x, t);
+  if (is_any_of(op, bitwise)) return interior_bits(x, t);
+  return inner_remainder(x, t);
+}
+
+bool interior_may_know(const Term *t) {
+  if (t->kind != TERM_OP || op_arity(t->u.op.op) != 2 || t->u.op.operands != PRIM_I64)
+    return false;
+  PrimOp op = t->u.op.op;
+  return is_any_of(op, comparisons) || is_any_of(op, choices) || is_any_of(op, bitwise) ||
+         is_any_of(op, remainders);
 }
 
 const Term *interior_term(Interior *x, const Term *t) {
