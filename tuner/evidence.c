@@ -91,3 +91,26 @@ void evidence_add_run(Evidence *e, int dataset, const Run *run) {
   vec_push(&state->base, run->base_us);
   state->least_us = fmin(state->least_us, run->us);
 }
+
+void evidence_stay(Evidence *e, int dataset) {
+  DataState *state = &e->states[dataset];
+  vec_each (EventGroup *, g, &e->groups) {
+    if (g->dataset != dataset) continue;
+    g->us[0] = g->us[1] = (Samples){ 0 };
+    g->bound[0] = g->bound[1] = false;
+  }
+  state->base = (Samples){ 0 };
+  Run run = state->by_default;
+  run.groups = mem_copy(run.groups, (size_t)(run.group_count + 1) * sizeof *run.groups);
+  run.base_us = run.us;
+  for (int i = 0; i < run.group_count; i++)
+    run.groups[i].us = 0;
+  evidence_add_run(e, dataset, &run);
+  state->stays = true;
+}
+
+bool evidence_is_measured(const Evidence *e, int guard) {
+  vec_each (const EventGroup *, g, &e->groups)
+    if (g->guard == guard && !e->states[g->dataset].stays) return true;
+  return false;
+}

@@ -43,6 +43,8 @@ typedef struct DataState {
   bool *slow;                   // per version: it ran into the time limit here
   const char **errors;          // per version: what the program said of it here, or NULL
   bool covered;                 // replay has shown all versions
+  Run by_default;               // the first run; us 0: none that went well
+  bool stays;                   // too little was measured: it is to run as by default
 } DataState;
 
 typedef struct Evidence {
@@ -65,6 +67,12 @@ int evidence_group(Evidence *e, int dataset, int guard, int parent, int64_t par,
 
 // Adds a run to the samples of the data set.
 void evidence_add_run(Evidence *e, int dataset, const Run *run);
+
+// Forgets what was measured on the data set: it is to run as in its first run, whatever that costs.
+void evidence_stay(Evidence *e, int dataset);
+
+// Was the guard decided on a data set that does not merely stay as it is?
+bool evidence_is_measured(const Evidence *e, int guard);
 
 // The path with every version replaced that must not be used on the data set.
 Path evidence_repair(const Evidence *e, int dataset, Path path);

@@ -488,6 +488,7 @@ void measure_default(Measure *m, int dataset) {
   Outcome outcome = run_path(m, (Attempt){ dataset, "", true, true }, &run);
   if (outcome.ok) {
     state->least_us = fmin(state->least_us, outcome.us);
+    state->by_default = run;
   } else if (outcome.failure) {
     state->default_failure = outcome.failure;
     state->default_is_slow = outcome.kind == FAILURE_IN_TIME;

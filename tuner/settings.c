@@ -25,8 +25,18 @@ static double objective_with(const Tuning *t, int guard, int64_t threshold) {
   return solve_objective(&changed.problem, choice_times(&changed), changed.alone);
 }
 
-static const char *percent(double ratio) {
-  if (isinf(ratio) || isnan(ratio)) return "unusable";
+static bool any_stays(const Tuning *t) {
+  for (int d = 0; d < t->seen->dataset_count; d++)
+    if (t->seen->states[d].stays) return true;
+  return false;
+}
+
+// "+3.1 %" of the objective as it is, if the guard had this threshold.
+static const char *change_with(const Tuning *t, int guard, int64_t threshold) {
+  double now =
+      solve_objective(&t->choice.problem, choice_times(&t->choice), t->choice.alone);
+  double ratio = objective_with(t, guard, threshold) / now;
+  if (isinf(ratio) || isnan(ratio)) return any_stays(t) ? "not measured" : "unusable";
   return text_format("%+.1f %%", 100 * (ratio - 1));
 }
 
@@ -39,12 +49,13 @@ static const char *bounds_text(int64_t low, int64_t high) {
 }
 
 // Is there something to write into the file?  Guards that no run met keep their defaults, and so do
-// those that go by work again.
+// those that go by work again, or were met only where there was no time to measure.
 static bool is_decided(const Tuning *t, int guard) {
   if (t->choice.thresholds[guard] < 0) return false;
   bool failed =
       t->seen->versions[2 * guard].failure || t->seen->versions[2 * guard + 1].failure;
-  return t->choice.best.cuts[guard].seen || failed;
+  return failed ||
+         (t->choice.best.cuts[guard].seen && evidence_is_measured(t->seen, guard));
 }
 
 const char *settings_choice(const Tuning *t, int guard) {
@@ -66,16 +77,13 @@ const char *settings_reason(const Tuning *t, int guard) {
                        t->checks.blind ? "not everything was measured"
                                        : "the new value did not hold in whole runs");
   if (!cut->seen) return text_format("%s: never decided in these runs", node->par);
-  double now =
-      solve_objective(&t->choice.problem, choice_times(&t->choice), t->choice.alone);
   const char *taken =
       t->choice.decisions
           ? "by sizes"
           : text_format("taken %s%s", bounds_text(cut->low, cut->high),
                         cut->reached ? "" : " (not reached by the chosen versions)");
   return text_format("%s: %s; always: %s, never: %s", node->par, taken,
-                     percent(objective_with(t, guard, 0) / now),
-                     percent(objective_with(t, guard, SOLVE_NEVER) / now));
+                     change_with(t, guard, 0), change_with(t, guard, SOLVE_NEVER));
 }
 
 // ---- conflicts
@@ -221,6 +229,10 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
   text_printf(text, "  %-24s", t->seen->data[d].name);
   if (t->seen->states[d].failure) {
     text_printf(text, " left out: %s\n", t->seen->states[d].failure);
+    return;
+  }
+  if (t->seen->states[d].stays && !t->checks.blind) {
+    text_add(text, " not measured: its versions are those of the default\n");
     return;
   }
   text_printf(text, " predicted %s", tuning_time(predicted));

@@ -110,6 +110,7 @@ static void verify_dataset(Tuning *t, int d, int run) {
 
 // Is there anything to compare on the data set?
 static bool is_comparable(const Tuning *t, int d) {
+  if (t->seen->states[d].stays) return false;
   return !verify_same_versions(t, d) ||
          (t->checks.rival && !same_versions(t, d, t->choice.thresholds, t->checks.rival));
 }
@@ -196,18 +197,41 @@ static void take_rival(Tuning *t) {
 }
 
 // Does the choice lead to versions that there was no time to measure?
-static bool is_blind(const Tuning *t) {
+static bool is_blind_on(const Tuning *t, int d, const double *times) {
+  return (isinf(times[d]) || times[d] <= 0) && !t->seen->states[d].failure &&
+         !t->seen->states[d].default_failure;
+}
+
+// These data sets stay with what they run by default.  False if there are none (any more).
+static bool stay_blind(Tuning *t) {
   const double *times = solve_times(&t->choice.problem, t->choice.thresholds);
-  for (int d = 0; d < t->choice.problem.dataset_count; d++)
-    if ((isinf(times[d]) || times[d] <= 0) && !t->seen->states[d].failure &&
-        !t->seen->states[d].default_failure)
-      return true;
-  return false;
+  bool any = false;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
+    const DataState *state = &t->seen->states[d];
+    if (!is_blind_on(t, d, times) || state->stays || state->by_default.us <= 0) continue;
+    evidence_stay(t->seen, d);
+    any = true;
+  }
+  return any;
+}
+
+// Where there is more to go by, the choice is made by that; false if there is not, or if no
+// thresholds do so.
+static bool choose_by_measured(Tuning *t) {
+  while (stay_blind(t))
+    choose(t);
+  const double *times = solve_times(&t->choice.problem, t->choice.thresholds);
+  bool measured = false;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
+    if (is_blind_on(t, d, times)) return false;
+    measured |= !t->seen->states[d].failure && !t->seen->states[d].stays;
+  }
+  return measured;
 }
 
 void verify(Tuning *t) {
   if (!t->checks.before) return;
-  if (is_blind(t)) {
+  if (!choose_by_measured(t)) {
     t->checks.kept_before = t->checks.blind = true;
     t->choice.thresholds = t->checks.before;
     return;

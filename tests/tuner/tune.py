@@ -386,6 +386,16 @@ def measures_something_where_the_first_runs_take_all_the_time(folder):
     assert "the time ended before all versions were seen" in output, output
 
 
+def what_was_measured_counts_where_other_data_were_not(folder):
+    par = {"small": 4096, "middle": 256, "large": 16}
+    tree = guard("main.top_0", version("V0", 10, 10, 10), version("V1", 100, 200, 300), par)
+    case = Case(folder, program=tree, sleep=0.1)
+    output = case.tune("--budget", "0.2", "--no-log")
+    assert re.search(r"small +predicted", output), output
+    assert re.search(r"large +not measured: its versions are those of the default", output), output
+    check_settings(case.settings(), {"main.top_0": (257, 4096)})
+
+
 def dry_runs_write_nothing(folder):
     case = Case(folder)
     case.tune("--dry-run", "--no-log")
@@ -508,7 +518,8 @@ TESTS = [
     slow_on_large_only_is_kept_for_small, versions_that_do_not_fit_are_not_chosen,
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
     says_that_it_was_interrupted_before_anything_was_measured,
-    measures_something_where_the_first_runs_take_all_the_time, dry_runs_write_nothing,
+    measures_something_where_the_first_runs_take_all_the_time,
+    what_was_measured_counts_where_other_data_were_not, dry_runs_write_nothing,
     writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
 
