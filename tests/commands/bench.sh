@@ -131,6 +131,11 @@ entry main (n: i64) : i64 = loop x = 1 for i < n do (x * 31 + i) % 65537
 END
 "$flc" bench slow.fl --timeout 1 > out 2> err && failures=$((failures + 1))
 expect 'the time limit' 'failed: took more than 1 s' out
+for text in '{' '[]' '{"x": 3}' '{"x": {"datasets": {"a": 3}}}' '{"x": {"datasets": {"a": {"runtimes": ["a"]}}}}'; do
+  printf '%s' "$text" > j.json
+  "$flc" bench p.fl --compare j.json > out 2> err && failures=$((failures + 1))
+  expect "a comparison with $text" '^error: flc bench: cannot read j.json: it is no' err
+done
 for mistake in '--sort-by=size' '--timeout=x' '--timeout=-1' '--timeout=0' '--ignore-files=(' '-r0' '-r1,' '--runs=1e3' '--runs=99999999999999999999' '--compare=none.json' '--spec-file=none' '--runner=./none'; do
   "$flc" bench p.fl "$mistake" > out 2> err && failures=$((failures + 1))
   expect "a mistake in $mistake" 'error: flc bench: ' err

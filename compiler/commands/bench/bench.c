@@ -313,6 +313,19 @@ static void write_bench(const Bench *b, const char *path, const Text *t) {
   error(b->c, (Loc){ 0 }, "cannot write %s: %s", path, strerror(errno));
 }
 
+// An earlier file without a case of these is most likely another one than was meant.
+static void note_strangers(const Bench *b) {
+  for (int i = 0; i < b->history.count && b->results.count; i++) {
+    const BenchEarlier *earlier = &b->history.at[i];
+    bool found = false;
+    vec_each (const BenchResult *, r, &b->results)
+      found = found || bench_find(&earlier->results, r);
+    if (!found)
+      warning(b->c, (Loc){ 0 }, "%s has none of these programs and data sets",
+              earlier->name);
+  }
+}
+
 static int bench_all(Bench *b) {
   bool ok = true;
   vec_each (const char **, path, &b->paths)
@@ -321,6 +334,7 @@ static int bench_all(Bench *b) {
     ok = ok && !r->error;
   command_progress("%s", "");
   if (b->sort) print_sorted(b);
+  note_strangers(b);
   Text *json = text_new(), *page = text_new();
   bench_write_json(json, &b->results);
   bench_write_page(page, &b->results, &b->history);
@@ -350,8 +364,8 @@ static const char *read_earlier(Bench *b, const char *path) {
   BenchEarlier earlier = { .name = command_file_name(path) };
   const char *text = text_read_file(path, &length);
   if (!text) return text_format("cannot read %s: %s", path, strerror(errno));
-  if (!bench_read_json(text, &earlier.results))
-    return text_format("cannot read %s: it is no JSON", path);
+  const char *wrong = bench_read_json(text, length, &earlier.results);
+  if (wrong) return text_format("cannot read %s: %s", path, wrong);
   vec_push(&b->history, earlier);
   return NULL;
 }

@@ -75,7 +75,7 @@ void bench_measure(const BenchRunner *r, const BenchJob *job, BenchResult *out);
 
 // All results as JSON, programs and data sets in order.
 void bench_write_json(Text *t, const BenchVec *results);
-// Reads such a file, without what has no times; false if it is no JSON.
-bool bench_read_json(const char *text, BenchVec *out);
+// Reads such a file, without what has no times; NULL, or what is wrong with it.
+const char *bench_read_json(const char *text, size_t length, BenchVec *out);
 // A page of HTML about the results, with those of earlier runs, oldest first.
 void bench_write_page(Text *t, const BenchVec *results, const BenchHistory *history);

@@ -41,26 +41,44 @@ void bench_write_json(Text *t, const BenchVec *results) {
 
 // ---- reading
 
-static BenchResult read_dataset(const char *program, const char *dataset,
-                                const json_t *measured) {
-  BenchResult result = { .program = text_format("%s", program),
-                         .dataset = text_format("%s", dataset) };
-  const json_t *times = json_object_get(measured, "runtimes");
-  for (size_t i = 0; i < json_array_size(times); i++)
-    vec_push(&result.times, json_number_value(json_array_get(times, i)));
-  return result;
+// False if there is something in the place of times.
+static bool read_times(const json_t *times, BenchResult *out) {
+  for (size_t i = 0; i < json_array_size(times); i++) {
+    double us = json_number_value(json_array_get(times, i));
+    if (!(us >= 0) || !json_is_number(json_array_get(times, i))) return false;
+    vec_push(&out->times, us);
+  }
+  return json_is_array(times);
 }
 
-bool bench_read_json(const char *text, BenchVec *out) {
-  json_t *all = json_loads(text, 0, NULL), *about, *measured;
-  const char *program, *dataset;
-  json_object_foreach(all, program, about) {
-    json_object_foreach(json_object_get(about, "datasets"), dataset, measured) {
-      BenchResult result = read_dataset(program, dataset, measured);
-      if (result.times.count) vec_push(out, result);
-    }
+// What failed has a text in the place of times.  NULL, or what is wrong.
+static const char *read_program(const char *program, json_t *datasets, BenchVec *out) {
+  const char *dataset;
+  json_t *measured;
+  if (!json_is_object(datasets))
+    return text_format("%s has no \"datasets\"", quote_json(program));
+  json_object_foreach(datasets, dataset, measured) {
+    BenchResult result = { .program = text_format("%s", program),
+                           .dataset = text_format("%s", dataset) };
+    if (json_is_string(measured)) continue;
+    if (!read_times(json_object_get(measured, "runtimes"), &result))
+      return text_format("%s of %s has no \"runtimes\" in microseconds",
+                         quote_json(dataset), quote_json(program));
+    if (result.times.count) vec_push(out, result);
   }
-  bool is_json = all != NULL;
+  return NULL;
+}
+
+const char *bench_read_json(const char *text, size_t length, BenchVec *out) {
+  json_error_t problem;
+  json_t *all = json_loadb(text, length, 0, &problem), *about;
+  const char *program, *wrong = NULL;
+  if (!all) return text_format("it is no JSON: line %d: %s", problem.line, problem.text);
+  if (!json_is_object(all)) wrong = "no programs stand in it";
+  json_object_foreach(all, program, about) {
+    if (!wrong) wrong = read_program(program, json_object_get(about, "datasets"), out);
+  }
   json_decref(all);
-  return is_json;
+  return wrong ? text_format("it is nothing that bench --json has written: %s", wrong)
+               : NULL;
 }
