@@ -223,7 +223,7 @@ static void hint_at_file(Compiler *c, const char *path) {
 
 Program *program_read(Compiler *c, const char *path) {
   size_t length;
-  char *text = text_read_file(path, &length);
+  char *text = text_read_lines(path, &length);
   if (!text) {
     error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
     hint_at_file(c, path);

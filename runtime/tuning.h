@@ -197,7 +197,8 @@ RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
     return rt_text_take(&problem);
   }
   int number = 1;
-  for (char *line = bytes; line && !problem.length; number++) {
+  char *mark = strncmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;  // of some editors
+  for (char *line = mark; line && !problem.length; number++) {
     char *next = strchr(line, '\n'), *name = NULL;
     if (next) *next++ = '\0';
     char *comment = strstr(line, "--");

@@ -145,3 +145,10 @@ char *text_read_file(const char *path, size_t *length) {
   errno = reason;
   return result;
 }
+
+char *text_read_lines(const char *path, size_t *length) {
+  char *text = text_read_file(path, length);
+  if (!text || strncmp(text, "\xef\xbb\xbf", 3) != 0) return text;
+  *length -= 3;
+  return memmove(text, text + 3, *length + 1);
+}

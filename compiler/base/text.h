@@ -31,3 +31,6 @@ char *text_format_list(const char *format, va_list args)
 // Reads a whole file ("-" is standard input) into NUL-terminated collected memory; NULL, with
 // `errno` set, on failure.
 char *text_read_file(const char *path, size_t *length);
+
+// The same for texts, without the byte order mark that some editors put before them.
+char *text_read_lines(const char *path, size_t *length);

@@ -117,35 +117,40 @@ bool decider_force(Compiler *c, Decider *d, const VersionTree *tree, const char 
 
 // ---- tuning files
 
+// "name=value", of which `line` has a comment and blanks at the ends taken off.
 static bool read_setting(Compiler *c, Decider *d, const char *where, const char *line) {
   const char *equals = strchr(line, '=');
   char *end = NULL;
+  errno = 0;
   long long value = equals ? strtoll(equals + 1, &end, 10) : 0;
-  if (!equals || end == equals + 1 || end[strspn(end, " \t\r")] != '\0') {
-    error(c, (Loc){ 0 }, "%s: expected name=value, found %s", where, line);
+  int name = equals ? (int)(equals - line) : 0;
+  while (name > 0 && strchr(" \t", line[name - 1]))
+    name--;
+  if (!equals || end == equals + 1 || end[strspn(end, " \t\r")] || errno || name == 0) {
+    error(c, (Loc){ 0 }, "%s: expected name=integer, found %s", where, line);
     return false;
   }
   vec_push(&d->tuning,
-           (Threshold){ text_format("%.*s", (int)(equals - line), line), value, false });
+           (Threshold){ text_format("%.*s", name, line), value, false });
   return true;
 }
 
 bool decider_read_tuning(Compiler *c, Decider *d, const char *path) {
   size_t length;
-  const char *text = text_read_file(path, &length);
+  const char *text = text_read_lines(path, &length);
   if (!text) {
     error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
     return false;
   }
   for (int number = 1; *text; number++) {
-    size_t line = strcspn(text, "\n");
-    size_t blank = strspn(text, " \t\r");
-    bool empty =
-        blank >= line || text[blank] == '#' || strncmp(text + blank, "--", 2) == 0;
-    if (!empty && !read_setting(c, d, text_format("%s:%d", path, number),
-                                text_format("%.*s", (int)line, text)))
+    size_t end = strcspn(text, "\n");
+    const char *line = text_format("%.*s", (int)end, text);
+    const char *comment = strstr(line, "--");
+    if (comment) line = text_format("%.*s", (int)(comment - line), line);
+    line += strspn(line, " \t\r");
+    if (*line && !read_setting(c, d, text_format("%s:%d", path, number), line))
       return false;
-    text += line + (text[line] == '\n');
+    text += end + (text[end] == '\n');
   }
   return true;
 }

@@ -48,7 +48,7 @@ static SourceFile *file_at(const Compiler *c, const char *path) {
   SourceFile *known = map_get(c->sources, name);
   if (known) return known;
   size_t length;
-  const char *text = text_read_file(path, &length);
+  const char *text = text_read_lines(path, &length);
   if (!text) return NULL;
   known = source_file_new(path, text, length);
   map_put(c->sources, name, known);

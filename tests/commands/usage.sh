@@ -140,6 +140,20 @@ printf 'def f = \351\n' > wide.fl
 expect 1 '^hint: save the file as UTF-8$' check wide.fl
 rm wide.fl
 
+# The byte order mark of some editors stands before no text that is looked for.
+mark=$(printf '\357\273\277')
+printf '%s-- ==\r\n-- input { [1f32] } output { [2f32] }\r\nentry main (xs: []f32) = map (+ 1) xs\r\n' "$mark" > mark.fl
+expect 0 '^1 passed, 0 failed$' test --no-device mark.fl
+printf '%skernel main.segmap\n' "$mark" > mark.recipe
+expect 0 '^kernel main.segmap ' dump --recipes --recipe mark.recipe mark.fl
+echo 'entry main (xs: [][]f32) = map f32.sum xs' > mark.fl
+echo '[[1f32]]' > mark.in
+printf '%smain.top_0 = 7  -- as executables read it\r\n' "$mark" > mark.tuning
+expect 0 '1 < 7' tree mark.fl --data mark.in --tuning mark.tuning
+echo 'main.top_0=99999999999999999999' > mark.tuning
+expect 1 '^error: mark.tuning:1: expected name=integer' tree mark.fl --data mark.in --tuning mark.tuning
+rm mark.*
+
 # ---- nothing to run
 
 echo 'def f (x: i32) = x' > none.fl

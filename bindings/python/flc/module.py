@@ -188,13 +188,16 @@ class Module:
         return dict(self._tuning)
 
     def set_tuning(self, tuning):
-        """Sets tuning parameters, from a mapping or a file of `name=value` lines."""
-        if not hasattr(tuning, "items"):
-            tuning = read_tuning(Path(tuning).read_text(encoding="utf-8"))
-        for name, value in tuning.items():
-            if not self._library.set_param(name, int(value)):
+        """Sets tuning parameters, from a mapping or a file of `name=value` lines.  Of a file, which may be for another
+        version of the program, names that the program does not have are passed over, with a warning."""
+        is_file = not hasattr(tuning, "items")
+        for name, value in (read_tuning(tuning) if is_file else tuning).items():
+            if self._library.set_param(name, int(value)):
+                self._tuning[name] = int(value)
+            elif is_file and name.partition("@")[0] not in self.params:
+                warnings.warn(f"{tuning}: the program has no parameter {name}", stacklevel=2)
+            else:
                 raise Error(f"{name}={value}: the program has no such parameter, or it takes no such value")
-            self._tuning[name] = int(value)
 
     def _entry_name(self, entry):
         """The name itself, or that of `main`, or of the only entry point."""
@@ -232,7 +235,7 @@ class Module:
             _, said = build.run_flc("tune", self._path, options, self._imports, fine=(0, 2))
             if said:
                 warnings.warn(said.removeprefix("warning: "), stacklevel=2)
-            found = read_tuning((Path(folder) / "tuning").read_text(encoding="utf-8"))
+            found = read_tuning(Path(folder) / "tuning")
         # Which recipe a kernel has is compiled in, unless there are several in the source.
         self.set_tuning({name: value for name, value in found.items()
                          if name in self.params or not name.endswith(".recipe")})
@@ -308,9 +311,16 @@ def element_type(dtype):
     return back.get(name) or name.replace("uint", "u").replace("int", "i")
 
 
-def read_tuning(text):
-    lines = (line.partition("--")[0].strip() for line in text.splitlines())
-    return {name.strip(): int(value) for name, _, value in (line.partition("=") for line in lines if line)}
+def read_tuning(path):
+    """The settings in a file, by their names."""
+    settings = {}
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8-sig").split("\n"), 1):
+        name, _, value = line.partition("--")[0].partition("=")
+        if not re.fullmatch(r"\s*[-+]?\d+\s*", value, re.A) and (name.strip() or value):
+            raise Error(f"{path}:{number}: expected name=integer")
+        if name.strip():
+            settings[name.strip()] = int(value)
+    return settings
 
 
 def load(path, text, settings, options, imports):

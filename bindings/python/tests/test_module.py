@@ -110,6 +110,12 @@ def test_versions_are_drawn_and_measured(tmp_path):
     profile = module.profile(module.to_device(a), b, runs=2)
     assert profile.kernels and profile.kernels[0]["count"] % 2 == 0 and profile.kernels[0]["name"] in repr(profile)
     file = tmp_path / "tuning"
+    file.write_text("\ufeffmain.top_0=3\nmain.segmap.other=2 -- of another version\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="no parameter main.segmap.other"):
+        module.set_tuning(file)
+    file.write_text("main.top_0=many", encoding="utf-8")
+    with pytest.raises(flc.Error, match="tuning:1: expected name=integer"):
+        module.set_tuning(file)
     file.write_text("main.top_0=1 -- a comment\n\nmain.intra_1=5\n")
     module.set_tuning(file)
     assert module.tuning == {"main.top_0": 1, "main.intra_1": 5} and "main.top_0" in module.params

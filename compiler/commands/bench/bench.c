@@ -362,7 +362,7 @@ static int bench(Bench *b) {
 static const char *read_earlier(Bench *b, const char *path) {
   size_t length;
   BenchEarlier earlier = { .name = command_file_name(path) };
-  const char *text = text_read_file(path, &length);
+  const char *text = text_read_lines(path, &length);
   if (!text) return text_format("cannot read %s: %s", path, strerror(errno));
   const char *wrong = bench_read_json(text, length, &earlier.results);
   if (wrong) return text_format("cannot read %s: %s", path, wrong);
@@ -380,7 +380,7 @@ static const char *add_ignored(Bench *b, const char *text) {
 
 static const char *read_spec(Bench *b, const char *path) {
   size_t length;
-  b->spec = text_read_file(path, &length);
+  b->spec = text_read_lines(path, &length);
   return b->spec ? NULL : text_format("cannot read %s: %s", path, strerror(errno));
 }
 

@@ -56,7 +56,7 @@ static void look_in(UsesWanted *s, SourceFile *file) {
 static SourceFile *read_source(const UsesWanted *s, Name path) {
   SourceFile *known = map_get(s->query->c->sources, path);
   size_t length;
-  const char *text = known ? NULL : text_read_file(path, &length);
+  const char *text = known ? NULL : text_read_lines(path, &length);
   if (!text) return known;
   known = source_file_new(path, text, length);
   map_put(s->query->c->sources, path, known);

@@ -64,7 +64,7 @@ static bool read_line(const char *line, PkgLock *out) {
 bool pkg_lock_read(Compiler *c, PkgLock *out) {
   size_t length;
   *out = (PkgLock){ 0 };
-  const char *text = text_read_file(pkg_lock_name, &length);
+  const char *text = text_read_lines(pkg_lock_name, &length);
   if (!text && errno == ENOENT) return true;
   if (!text) error(c, (Loc){ 0 }, "cannot read %s: %s", pkg_lock_name, strerror(errno));
   if (!text) return false;

@@ -44,7 +44,7 @@ __attribute__((format(printf, 2, 3))) static void say(const Pkg *p, const char *
 // `may_lack`: without a file it is an empty one.
 static bool read_own(const Pkg *p, bool may_lack, PkgManifest *out) {
   size_t length;
-  const char *text = text_read_file(manifest_name, &length);
+  const char *text = text_read_lines(manifest_name, &length);
   if (!text && errno == ENOENT && may_lack) text = "";
   if (text) return pkg_manifest_read(p->c, manifest_name, text, out);
   error(p->c, (Loc){ 0 }, "cannot read %s: %s", manifest_name, strerror(errno));

@@ -217,7 +217,7 @@ static bool read_release(const PkgSources *s, const char *folder,
                          const PkgRequire *wanted, PkgContents *out) {
   const char *name = text_format("%s/futhark.pkg", folder), *reason;
   size_t length;
-  const char *text = text_read_file(name, &length);
+  const char *text = text_read_lines(name, &length);
   if (!text) error(s->c, (Loc){ 0 }, "cannot read %s: %s", name, strerror(errno));
   if (!text || !pkg_manifest_read(s->c, name, text, &out->manifest)) return false;
   const char *package = out->manifest.package;

@@ -123,7 +123,7 @@ static bool add_case(TuneInputs *in, const TestCase *test, DatasetVec *out) {
 
 bool tune_data_tests(TuneInputs *in, DatasetVec *out) {
   size_t length = 0;
-  const char *source = text_read_file(in->path, &length);
+  const char *source = text_read_lines(in->path, &length);
   if (!source) return tune_fail(in, "cannot read %s: %s", in->path, strerror(errno));
   TestSpec spec = test_spec_parse(source);
   if (spec.message) return tune_fail(in, "%s", spec.message);

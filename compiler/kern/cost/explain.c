@@ -68,7 +68,7 @@ static void explain_kernel(Text *t, const KernPlan *plan) {
     explain_choice(t, plan);
   } else {
     text_newline(t);
-    text_add(t, "by a recipe of the user");
+    text_add(t, "nothing to choose: a recipe of the user, or all that there is for GPUs");
   }
   text_indent(t, -2);
   text_newline(t);

@@ -196,7 +196,7 @@ typedef struct VerbRow {
 // clang-format off
 static const VerbRow verbs[] = {
   { "split", VERB_SPLIT, read_split,
-    "split AXIS by NUMBER [bound|short|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
+    "split AXIS by NUMBER [short|run|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
   { "sweep",    VERB_SWEEP,    read_axis_by,  "sweep AXIS by NUMBER" },
   { "collect",  VERB_COLLECT,  read_axis_by, "collect AXIS by NUMBER" },
@@ -292,7 +292,7 @@ static void read_line(RecipeReader *r, RecipeBook *book) {
 
 RecipeBook *recipe_book_read(Compiler *c, const char *path) {
   size_t length;
-  const char *text = text_read_file(path, &length);
+  const char *text = text_read_lines(path, &length);
   if (!text) {
     error(c, (Loc){ 0 }, "cannot read %s: %s", path, strerror(errno));
     return NULL;
