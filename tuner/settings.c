@@ -1,5 +1,6 @@
 // The tuning file (docs/tuning.md), and the reasons that stand in it and on the page.
 #include "tuner/settings.h"
+#include "base/file.h"
 #include "base/quote.h"
 #include "tuner/choose.h"
 #include "tuner/verify.h"
@@ -188,6 +189,44 @@ const char *settings_left_out(const Tuning *t) {
                      t->left_out, t->seen->dataset_count, what);
 }
 
+// ---- what other entry points have in the file that is there
+
+static bool is_blank(const char *line) {
+  return line[strspn(line, " \t\r")] == '\n' || line[strspn(line, " \t\r")] == '\0';
+}
+
+// Is it a setting whose name begins with another entry point, or is it of no entry point?
+static bool is_of_other(const Tuning *t, const char *line) {
+  const char *entry = t->options->entry;
+  size_t length = strlen(entry), name = strcspn(line, "=@\n");
+  bool comment = line[0] == '-' && line[1] == '-';
+  if (comment || line[strcspn(line, "=\n")] != '=' || !memchr(line, '.', name))
+    return false;
+  return strncmp(line, entry, length) != 0 || line[length] != '.';
+}
+
+// Paragraphs, of comments and the settings that they are about, of other entry points.
+static const char *settings_of_others(const Tuning *t) {
+  size_t length;
+  Text *kept = text_new(), *paragraph = text_new();
+  const char *path = file_target(t->options->out_path);  // nothing is read from pipes
+  const char *at = path ? text_read_lines(path, &length) : NULL;
+  bool other = false;
+  while (at && *at) {
+    size_t end = strcspn(at, "\n");
+    bool blank = is_blank(at);
+    if (blank || is_of_other(t, at) || (at[0] == '-' && at[1] == '-'))
+      text_printf(paragraph, "%.*s%s", blank ? 0 : (int)end, at, blank ? "" : "\n");
+    other |= is_of_other(t, at);
+    at += end + (at[end] == '\n');
+    if (!blank && *at) continue;
+    if (other) text_printf(kept, "\n%s", text_str(paragraph));
+    paragraph = text_new();
+    other = false;
+  }
+  return text_str(kept);
+}
+
 const char *settings_text(const Tuning *t) {
   Text *text = text_new();
   text_printf(text, "-- Settings for %s, entry point %s, chosen by flc tune.\n",
@@ -221,6 +260,7 @@ const char *settings_text(const Tuning *t) {
     if (p->value != p->before)
       text_printf(text, "\n-- %s: %s\n%s=%lld\n", p->kind, p->reason, p->name,
                   (long long)p->value);
+  text_add(text, settings_of_others(t));
   return text_str(text);
 }
 

@@ -8,7 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 cp "$root/tests/rules/g3-matrix-multiplication.fl" p.fl
 echo '[[1, 2], [3, 4]] [[5, 6], [7, 8]]' > p.in
-printf '# thresholds\nmain.top_0=2\n' > p.tuning
+printf -- '-- thresholds\nmain.top_0=2\n' > p.tuning
 
 # expect STATUS PATTERN ARGUMENT...: the outcome of `flc ARGUMENT...` with p.in as its input.
 expect() {
@@ -51,6 +51,6 @@ expect 1 'no entry point `other`' tree p.fl -e other
 expect 0 'p.fl:7:3: G3$' dump p.fl --trace-rules
 expect 0 '^main +5 +4 +5 ' dump p.fl --stats
 echo 'main.top_0' > bad.tuning
-expect 1 'bad.tuning:1: expected name=value, found main.top_0' tree p.fl --data p.in --tuning bad.tuning
+expect 1 'bad.tuning:1: expected name=integer, found main.top_0' tree p.fl --data p.in --tuning bad.tuning
 
 [ "$failures" = 0 ]

@@ -386,6 +386,16 @@ def measures_something_where_the_first_runs_take_all_the_time(folder):
     assert "the time ended before all versions were seen" in output, output
 
 
+def keeps_the_settings_of_other_entry_points(folder):
+    case = Case(folder)
+    tuning = case.folder / "p.fl.tuning"
+    tuning.write_text("-- main's\nmain.top_0=7\n\n-- why\nother.top_0=3\nother.top_0@1:n=4\n\nmap_groups=2\n")
+    case.tune()
+    text = tuning.read_text()
+    assert text.endswith("\n\n-- why\nother.top_0=3\nother.top_0@1:n=4\n"), text
+    assert "main.top_0=7" not in text and "main's" not in text and "map_groups" not in text, text
+
+
 def what_was_measured_counts_where_other_data_were_not(folder):
     par = {"small": 4096, "middle": 256, "large": 16}
     tree = guard("main.top_0", version("V0", 10, 10, 10), version("V1", 100, 200, 300), par)
@@ -519,7 +529,7 @@ TESTS = [
     works_without_room_for_the_log, keeps_what_is_there_on_interrupt,
     says_that_it_was_interrupted_before_anything_was_measured,
     measures_something_where_the_first_runs_take_all_the_time,
-    what_was_measured_counts_where_other_data_were_not, dry_runs_write_nothing,
+    what_was_measured_counts_where_other_data_were_not, keeps_the_settings_of_other_entry_points, dry_runs_write_nothing,
     writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
 

@@ -42,7 +42,7 @@ void bench_write_json(Text *t, const BenchVec *results) {
 // ---- reading
 
 // False if there is something in the place of times.
-static bool read_times(const json_t *times, BenchResult *out) {
+static bool read_earlier_times(const json_t *times, BenchResult *out) {
   for (size_t i = 0; i < json_array_size(times); i++) {
     double us = json_number_value(json_array_get(times, i));
     if (!(us >= 0) || !json_is_number(json_array_get(times, i))) return false;
@@ -61,7 +61,7 @@ static const char *read_program(const char *program, json_t *datasets, BenchVec 
     BenchResult result = { .program = text_format("%s", program),
                            .dataset = text_format("%s", dataset) };
     if (json_is_string(measured)) continue;
-    if (!read_times(json_object_get(measured, "runtimes"), &result))
+    if (!read_earlier_times(json_object_get(measured, "runtimes"), &result))
       return text_format("%s of %s has no \"runtimes\" in microseconds",
                          quote_json(dataset), quote_json(program));
     if (result.times.count) vec_push(out, result);
