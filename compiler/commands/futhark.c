@@ -21,3 +21,21 @@ const char *futhark_command(const char *name) {
   if (strcmp(name, "dataset") == 0) return "data";
   return name;
 }
+
+const char *futhark_instead(const char *name) {
+  static const char *const pairs[][2] = {
+    { "opencl", "flc build` or `flc lib" },
+    { "cuda", "flc build` or `flc lib" },
+    { "hip", "flc build` or `flc lib" },
+    { "c", "flc build` or `flc lib" },
+    { "multicore", "flc build` or `flc lib" },
+    { "ispc", "flc build` or `flc lib" },
+    { "script", "flc literate" },
+    { "dev", "flc dump` or `flc tree" },
+    { "query", "flc lsp" },
+    { "check-syntax", "flc check" },
+  };
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (strcmp(name, pairs[i][0]) == 0) return pairs[i][1];
+  return NULL;
+}

@@ -108,7 +108,10 @@ const Command *help_find(Compiler *c, const char *name, const Command *const *co
   }
   error(c, (Loc){ 0 }, "unknown command %s", name);
   Name closest = diag_closest(name, names, count);
-  if (closest)
+  const char *instead = futhark_instead(name);
+  if (instead)
+    hint(c, "what Futhark's does is done by `%s`", instead);
+  else if (closest)
     hint(c, "did you mean `flc %s`?", closest);
   else if (strchr(name, '.'))
     hint(c,

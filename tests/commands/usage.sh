@@ -31,6 +31,7 @@ expect 0 '^usage: flc build FILE' help build
 expect 0 '^usage: flc check FILE' help check
 expect 1 'unknown command bild' help bild
 expect 1 'did you mean .flc build.' help bild
+expect 1 'hint: what Futhark.s does is done by .flc build. or .flc lib.' opencl p.fut
 expect 1 'at most one' help build run
 expect 1 'hint: `flc run p.fut` compiles and runs' p.fut
 expect 1 'hint: `flc help` lists the commands' zzzzzz
