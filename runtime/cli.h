@@ -159,7 +159,9 @@ RT_FN int rt_option_param(struct rt_cli *cli, const char *arg) {
   if (!rt_split_setting(copy, &name, &value))
     status = rt_usage_error("--param: expected NAME=INT, found %s", arg);
   else if (!rt_is_setting(name))
-    status = rt_usage_error("--param: the program has no parameter %s", name);
+    status = rt_usage_error(
+        "--param: the program has no parameter %s\nhint: --print-params lists them",
+        name);
   else if (rt_setting_wants(name, value))
     status = rt_usage_error("--param: %s (%s) wants %s, found %" PRId64, name,
                             rt_setting_kind(name), rt_setting_wants(name, value), value);
@@ -222,7 +224,8 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_TUNING: return rt_option_tuning(cli, arg);
   case RT_OPT_PATH:
     if (RT_NAME(context_config_set_path)(cfg, arg) == 0) return 0;
-    return rt_usage_error("--path: expected GUARD=T or GUARD=F of this program, found %s",
+    return rt_usage_error("--path: expected GUARD=T or GUARD=F of this program, found %s"
+                          "\nhint: --tree shows its guards",
                           arg);
   case RT_OPT_CODE:
     if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
@@ -465,7 +468,9 @@ RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *en
   if (entry->input_count) rt_ask_for_inputs(ctx, entry);
   char *bytes = rt_read_stream(stdin, &length);
 #endif
-  if (!bytes) return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input");
+  if (!bytes)
+    return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input: %s",
+                    strerror(errno));
   if (!rt_gunzip(&bytes, &length)) {
     free(bytes);
     return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input: damaged gzip data");

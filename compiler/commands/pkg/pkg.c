@@ -303,7 +303,8 @@ static int command_pkg(Compiler *c, int argc, char **argv) {
   p.word_count = argc - optind - 1;
   if (!find_action(&p, argv[optind])) {
     if (!p.act)
-      return command_usage_error(c, "flc pkg: unknown action `%s`", argv[optind]);
+      return command_usage_error(c, "flc pkg: unknown action `%s` (see flc pkg --help)",
+                                 argv[optind]);
     return command_usage_error(c,
                                "flc pkg %s: too %s words behind it (see flc pkg --help)",
                                argv[optind], p.word_count ? "many" : "few");

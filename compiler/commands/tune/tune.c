@@ -340,11 +340,14 @@ static int tune(Compiler *c, Options *o) {
   return scratch_run(c, tune_work, &(TuneWork){ c, o });
 }
 
-static const char *option_name(int id) {
+static int refuse_value(Compiler *c, int id) {
   const Option *o = option_rows;
   while (o->name && o->id != id)
     o++;
-  return o->name ? o->name : "";
+  return command_usage_error(c, "flc tune: unexpected value %s of option --%s%s%s",
+                             optarg, o->name ? o->name : "",
+                             o->values ? ", which takes one of: " : "",
+                             o->values ? o->values : "");
 }
 
 static int command_tune(Compiler *c, int argc, char **argv) {
@@ -357,8 +360,7 @@ static int command_tune(Compiler *c, int argc, char **argv) {
   for (int option; (option = options_next(&r));)
     if (!futhark_option(c, &tune_command, option, &o.backend) &&
         !apply(&o, option, optarg ? optarg : ""))
-      return command_usage_error(c, "flc tune: unexpected value %s of option --%s",
-                                 optarg, option_name(option));
+      return refuse_value(c, option);
   if (r.over) return r.status;
   if (optind != argc - 1)
     return command_usage_error(c, "flc tune: expected one file name");
