@@ -77,9 +77,9 @@ def compile(path, *, device=None, platform=None, code=None, tuning=None, flatten
     return module
 
 
-def source(text, name="source", **options) -> Module:
+def source(text, name="source", *, device=None, platform=None, code=None, tuning=None, flatten=None) -> Module:
     """Compiles a program that is given as text; `name` is what messages call it.  Its imports are relative to the
     current folder.  Options as compile's."""
-    module, warned = _from_text(text, name, **options)
+    module, warned = _from_text(text, name, device=device, platform=platform, code=code, tuning=tuning, flatten=flatten)
     _warn(warned)
     return module
