@@ -34,6 +34,11 @@ def expressions_have_values(flc, _):
     assert err == "", err
 
 
+def texts_of_any_editor_are_read(flc, _):
+    err = answers(flc, "\ufeff1 + 1\r\n:{\r\ndef f y =\r\n  y + 1\r\n:}\r\nf 2\r\n", "2i32\n3i32\n")
+    assert err == "", err
+
+
 def values_of_sum_types_and_empty_arrays(flc, _):
     answers(flc, "type u = #a i32 | #b [2]f32 | #c\n[#a 3 : u, #b [1, 2], #c]\ntype v = #d u bool | #e\n#d (#a 4) true : v\n"
             "[] : [0]i32\nfilter (> 3) (iota 3)\nmap (\\i -> (i, [i, i])) (filter (> 3) (iota 3))\n"
@@ -244,7 +249,7 @@ def tab_completes_names(flc, folder):
 
 def main(flc, editing):
     signal.alarm(280)
-    checks = [expressions_have_values, values_of_sum_types_and_empty_arrays, definitions_are_kept_and_replaced,
+    checks = [expressions_have_values, texts_of_any_editor_are_read, values_of_sum_types_and_empty_arrays, definitions_are_kept_and_replaced,
               patterns_define_several_names, input_may_have_several_lines, types_are_told, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
               a_file_that_is_not_there_ends_it, commands, a_terminal_has_prompts_and_interrupts]
     if editing == "edited":

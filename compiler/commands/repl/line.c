@@ -25,6 +25,15 @@ struct ReplLines {
 
 // ---- as they are
 
+// Without its end and the byte order mark of a file, of whatever editor.
+static const char *bare_line(const char *line) {
+  if (strncmp(line, "\xef\xbb\xbf", 3) == 0) line += 3;
+  size_t length = strlen(line);
+  while (length > 0 && strchr("\r\n", line[length - 1]))
+    length--;
+  return text_format("%.*s", (int)length, line);
+}
+
 static ReplLine read_plain(const char *prompt, const char **out) {
   char *line = NULL;
   size_t capacity = 0;
@@ -38,8 +47,7 @@ static ReplLine read_plain(const char *prompt, const char **out) {
                     : errno == EINTR ? REPL_INTERRUPTED
                                      : REPL_END;
   if (status == REPL_INTERRUPTED) clearerr(stdin);
-  if (length > 0 && line[length - 1] == '\n') line[length - 1] = '\0';
-  *out = text_format("%s", status == REPL_LINE ? line : "");
+  *out = status == REPL_LINE ? bare_line(line) : "";
   free(line);
   return status;
 }
