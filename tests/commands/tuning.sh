@@ -20,5 +20,5 @@ grep -q 123456 tree || { cat tree; exit 1; }
 # A damaged file is refused with its position, and nothing is written.
 echo 'main.top_0=x' > p.fl.tuning
 if "$flc" build p.fl --emit-c -o q.c 2> message; then exit 1; fi
-grep -q 'p.fl.tuning:1: expected name=value' message
+grep -q 'p.fl.tuning:1: expected name=integer' message
 [ ! -e q.c ]
