@@ -72,8 +72,18 @@ expect 0 '^1 passed, 0 failed$' "-- ==
 -- script input @ input.script
 -- output { 3 }
 $main"
+echo 4i32 > 'an output of old'
+expect 0 '^3 passed, 0 failed$' "-- ==
+-- input @ an output of old output { 5 }
+-- input @ an output of old   auto output
+-- input @ an output of old
+-- output { 5 }
+$main"
 expect 1 'the script of the test: .*unknown name .numbers.' "-- ==
 -- script input { numbers 3i64 } output { 3 }
+$main"
+expect 1 'the script of the test gives .\(bool, i64\)., but .main. takes .i32.$' "-- ==
+-- script input { (true, 3i64) } output { 3 }
 $main"
 expect 1 'the script of the test is a function: arguments are missing, the first of type i32$' "-- ==
 -- script input { main } output { 3 }

@@ -93,14 +93,39 @@ static const Core *core_of_script(Compiler *c, const char *path, const SourceFil
   return pipeline_run(c, program, "elaborate") ? program->core : NULL;
 }
 
+// Whether what a script gives is laid out as the parameters are.
+static bool script_fits(const Entry *script, const Entry *entry) {
+  const Var **params = entry->params + entry->size_count;
+  if (script->result_count != entry->param_count - entry->size_count) return false;
+  for (int i = 0; i < script->result_count; i++) {
+    CoreType given = script->results[i], wanted = params[i]->type;
+    if (given.elem != wanted.elem || given.rank != wanted.rank) return false;
+  }
+  return true;
+}
+
+static const char *misfit(const Entry *script, const Entry *entry) {
+  Text *t = text_new();
+  text_printf(t, "the script of the test gives `%s`, but `%s` takes", script->output_type,
+              entry->name);
+  for (int i = 0; i < entry->input_count; i++)
+    text_printf(t, "%s `%s`", i ? "," : "", entry->inputs[i].type);
+  text_add(t, entry->input_count ? "" : " nothing");
+  return text_str(t);
+}
+
 static ValueReader *script_values(Compiler *c, const Core *core, const Script *script,
-                                  const char **message) {
+                                  const Entry *target, const char **message) {
   static const InterpOptions options = { .max_steps = 2000000000 };
   const Entry *entry = command_find_entry(core, script_name);
   if (entry->input_count > script->loaded.count) {
     *message = text_format("the script of the test is a function: arguments are missing, "
                            "the first of type %s",
                            entry->inputs[script->loaded.count].type);
+    return NULL;
+  }
+  if (!script_fits(entry, target)) {
+    *message = misfit(entry, target);
     return NULL;
   }
   InterpResult result = interp_run(c, core, entry, script->loaded.at, options);
@@ -134,7 +159,7 @@ ValueReader *test_script_values(const char *program, const Entry *entry,
     c = compiler_new();
     core = core_of_script(c, program, read->file, &inputs, NULL);
   }
-  if (core) return script_values(c, core, &inputs, message);
+  if (core) return script_values(c, core, &inputs, entry, message);
   *message = text_format("the script of the test: %s", diag_take_text(c));
   return NULL;
 }

@@ -127,6 +127,27 @@ static const char *script_braces(SpecParser *p) {
   return complain(p, "expected '}' at the end of the script") ? "" : NULL;
 }
 
+// Whether a blank here separates a file's name from what the case has as its outcome.
+static bool starts_outcome(const char *s) {
+  if (!isspace((unsigned char)*s)) return false;
+  SpecParser rest = { .at = s };
+  if (accept_word(&rest, "auto")) return accept_word(&rest, "output");
+  if (accept_word(&rest, "error:")) return true;
+  if (!accept_word(&rest, "output")) return false;
+  skip_blanks(&rest);
+  return *rest.at == '{' || *rest.at == '@';
+}
+
+// Up to the end of the line or an outcome: names may have blanks in them.
+static const char *file_name(SpecParser *p) {
+  skip_blanks(p);
+  const char *start = p->at;
+  while (*p->at && *p->at != '\n' && !starts_outcome(p->at))
+    p->at++;
+  SpecParser name = { .at = text_format("%.*s", (int)(p->at - start), start) };
+  return rest_of_line(&name);
+}
+
 // { values } or @ file
 static bool values_or_file(SpecParser *p, TestText *out) {
   skip_space(p);
@@ -135,7 +156,7 @@ static bool values_or_file(SpecParser *p, TestText *out) {
   out->source = is_file ? TEST_FILE : TEST_VALUES;
   out->line = line_of(p);
   out->column = column_of(p) + 1;  // behind the brace
-  out->text = is_file ? rest_of_line(p) : braces(p);
+  out->text = is_file ? file_name(p) : braces(p);
   return out->text &&
          (*out->text || !is_file || complain(p, "expected a file name after '@'"));
 }
