@@ -79,11 +79,18 @@ RT_FN int rt_workers_fail(struct rt_context *ctx, int from, int error) {
   return (int)failure.code;
 }
 
+// If the worker with the lowest rank that has failed is `first`; there may be none.
+RT_FN int rt_workers_heard(struct rt_context *ctx, int first, int error) {
+  return first == ctx->config->workers->size ? RT_OK : rt_workers_fail(ctx, first, error);
+}
+
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error) {
   struct rt_workers *w = ctx->config->workers;
-  if (w->size == 1 || w->failed) return error;
-  int first = rt_transport_least(w, error ? w->rank : w->size);
-  return first == w->size ? RT_OK : rt_workers_fail(ctx, first, error);
+  int late = rt_workers_await(ctx);
+  if (w->size == 1 || w->failed) return error ? error : late;
+  if (!error) error = late;
+  rt_transport_begin(w, error ? w->rank : w->size, NULL);
+  return rt_workers_heard(ctx, rt_transport_end(w), error);
 }
 
 // ---- gathers
@@ -109,6 +116,8 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
 
 // Host memory for so many bytes, until the next gather.
 RT_FN int rt_stage(struct rt_context *ctx, int64_t bytes, char **out) {
+  int error = rt_workers_await(ctx);
+  if (error) return error;
   *out = rt_transport_stage(ctx->config->workers, bytes);
   if (*out) return RT_OK;
   return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory: %" PRId64 " bytes", bytes);
@@ -211,33 +220,72 @@ RT_FN int rt_read_ends(struct rt_context *ctx, struct rt_mem *from,
                : rt_read(ctx, from, end - g->before * row, e->last_bytes, e->last);
 }
 
+// A border whose rows are on their way.
+struct rt_underway {
+  struct rt_exchange e;
+  struct rt_mem *to;
+  int64_t low_at, high_at;  // where they belong
+  int error;                // this worker has failed
+};
+
+// The border itself, but for the rows of the neighbours.
+RT_FN int rt_border_own(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from,
+                        const struct rt_gathered *g, struct rt_underway *u) {
+  int error = rt_read_ends(ctx, from, g, &u->e);
+  int64_t own = g->count * g->row_bytes;
+  if (!error) error = rt_border_room(ctx, to, from, g, &u->low_at);
+  u->high_at = u->low_at + u->e.low_bytes + own;
+  if (!error && !g->room) error = rt_mem_copy(ctx, *to, u->e.low_bytes, from, 0, own);
+  if (!error) rt_mem_share(ctx, &u->to, *to);
+  return error;
+}
+
 // A border from the neighbours, each of which has all of the rows that are wanted of it.
 RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
                                   struct rt_mem *from, const struct rt_gathered *g) {
   struct rt_workers *w = ctx->config->workers;
-  struct rt_exchange e;
-  memset(&e, 0, sizeof e);
-  int error = rt_read_ends(ctx, from, g, &e);
-  int64_t own = g->count * g->row_bytes, at = 0;
-  if (!error) error = rt_border_room(ctx, to, from, g, &at);
-  if (!error && !g->room) error = rt_mem_copy(ctx, *to, e.low_bytes, from, 0, own);
-  error = rt_workers_agree(ctx, error);
+  struct rt_underway *u = (struct rt_underway *)rt_host_alloc(sizeof *u);
+  int error = u->error = rt_border_own(ctx, to, from, g, u);
+  if (w->failed) {  // which another border has told
+    free(u);
+    return error;
+  }
+  int64_t began = rt_time_ns();
+  rt_transport_begin(w, error ? w->rank : w->size, error ? NULL : &u->e);
+  w->underway = u;
+  w->ns += rt_time_ns() - began;
   if (error) return error;
-  int64_t started = rt_time_ns();
-  if (!rt_transport_exchange(w, &e)) return rt_too_large(ctx, g);
-  w->ns += rt_time_ns() - started;
   w->gathers++;
-  w->sent += e.first_bytes + e.last_bytes;
-  w->received += e.low_bytes + e.high_bytes;
+  w->sent += u->e.first_bytes + u->e.last_bytes;
+  w->received += u->e.low_bytes + u->e.high_bytes;
   rt_log(ctx, "border: %" PRId64 " rows of %" PRId64 " bytes", g->before + g->after,
          g->row_bytes);
-  error = rt_write(ctx, *to, at, e.low_bytes, e.low);
-  at += e.low_bytes + own;
-  return error ? error : rt_write(ctx, *to, at, e.high_bytes, e.high);
+  return RT_OK;
+}
+
+RT_FN int rt_workers_await(struct rt_context *ctx) {
+  struct rt_workers *w = ctx->config->workers;
+  struct rt_underway *u = w->underway;
+  if (!u) return RT_OK;
+  w->underway = NULL;
+  int64_t began = rt_time_ns();
+  int error = rt_workers_heard(ctx, rt_transport_end(w), u->error);
+  w->ns += rt_time_ns() - began;
+  if (!error) error = rt_write(ctx, u->to, u->low_at, u->e.low_bytes, u->e.low);
+  if (!error) error = rt_write(ctx, u->to, u->high_at, u->e.high_bytes, u->e.high);
+  rt_mem_release(ctx, &u->to);
+  free(u);
+  return error;
+}
+
+// MPI counts in int: a number that all workers find alike.
+RT_FN bool rt_border_is_small(const struct rt_gathered *g) {
+  return g->before * g->row_bytes <= INT_MAX && g->after * g->row_bytes <= INT_MAX;
 }
 
 RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
-                            struct rt_mem *from, const struct rt_gathered *g) {
+                            struct rt_mem *from, const struct rt_gathered *g,
+                            bool later) {
   const struct rt_workers *w = ctx->config->workers;
   int64_t widest = g->before > g->after ? g->before : g->after;
   if (g->workers == 1) {
@@ -249,8 +297,10 @@ RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
     int64_t count = rt_block_of(w, g->total, i).count;
     fewest = count < fewest ? count : fewest;
   }
-  return fewest >= widest ? rt_border_of_neighbours(ctx, to, from, g)
-                          : rt_border_of_all(ctx, to, from, g);
+  if (fewest < widest) return rt_border_of_all(ctx, to, from, g);
+  if (!rt_border_is_small(g)) return rt_too_large(ctx, g);
+  int error = rt_border_of_neighbours(ctx, to, from, g);
+  return later ? error : rt_workers_await(ctx);
 }
 
 RT_FN struct rt_range rt_overlap(const struct rt_wanted *owner,

@@ -7,6 +7,12 @@ struct rt_mpi {
   MPI_Comm comm;
   char *staged;
   int64_t staged_bytes;
+  struct rt_mpi_underway {  // from its beginning to its end
+    struct rt_exchange e;
+    bool exchanges;
+    int number, least;
+    MPI_Request told, low, high, sent[2];
+  } underway;
 };
 
 RT_FN struct rt_mpi *rt_mpi_of(const struct rt_workers *w) {
@@ -45,6 +51,86 @@ RT_FN int rt_transport_least(struct rt_workers *w, int number) {
   return least;
 }
 
+// ---- what is underway
+
+enum { RT_TO_BEFORE, RT_TO_AFTER, RT_FETCHED };  // tags
+
+// MPI_PROC_NULL, if there is none.
+RT_FN int rt_mpi_rank(int neighbour) {
+  return neighbour >= 0 ? neighbour : MPI_PROC_NULL;
+}
+
+RT_FN void rt_transport_begin(struct rt_workers *w, int number,
+                              const struct rt_exchange *e) {
+  MPI_Comm comm = rt_mpi_of(w)->comm;
+  struct rt_mpi_underway *u = &rt_mpi_of(w)->underway;
+  u->number = number;
+  u->exchanges = e != NULL;
+  MPI_Iallreduce(&u->number, &u->least, 1, MPI_INT, MPI_MIN, comm, &u->told);
+  if (!e) return;
+  u->e = *e;
+  int before = rt_mpi_rank(e->before), after = rt_mpi_rank(e->after);
+  MPI_Irecv(e->high, (int)e->high_bytes, MPI_BYTE, after, RT_TO_BEFORE, comm, &u->high);
+  MPI_Irecv(e->low, (int)e->low_bytes, MPI_BYTE, before, RT_TO_AFTER, comm, &u->low);
+  MPI_Isend(e->first, (int)e->first_bytes, MPI_BYTE, before, RT_TO_BEFORE, comm,
+            &u->sent[0]);
+  MPI_Isend(e->last, (int)e->last_bytes, MPI_BYTE, after, RT_TO_AFTER, comm, &u->sent[1]);
+}
+
+// Takes the rows that a worker has sent here, if it has, to nowhere.
+RT_FN void rt_mpi_drop(const struct rt_workers *w, bool sent, int from, int tag) {
+  MPI_Comm comm = rt_mpi_of(w)->comm;
+  MPI_Status status;
+  int bytes = 0;
+  if (!sent) return;
+  MPI_Probe(from, tag, comm, &status);
+  MPI_Get_count(&status, MPI_BYTE, &bytes);
+  char *rows = (char *)rt_host_alloc((size_t)bytes + 1);
+  MPI_Recv(rows, bytes, MPI_BYTE, from, tag, comm, MPI_STATUS_IGNORE);
+  free(rows);
+}
+
+// Ends a receive, to which nobody sends unless `sent`.
+RT_FN void rt_mpi_end_receive(MPI_Request *request, bool sent) {
+  if (!sent && *request != MPI_REQUEST_NULL) MPI_Cancel(request);
+  MPI_Wait(request, MPI_STATUS_IGNORE);
+}
+
+// A worker has failed, and some exchange nothing: sends are received, receives end.
+RT_FN void rt_mpi_abandon(struct rt_workers *w) {
+  enum { TO_BEFORE = 1, TO_AFTER = 2 };
+  struct rt_mpi_underway *u = &rt_mpi_of(w)->underway;
+  int *sent = (int *)rt_host_alloc((size_t)w->size * sizeof *sent);
+  int before = (w->rank + w->size - 1) % w->size, after = (w->rank + 1) % w->size;
+  int own = !u->exchanges
+                ? 0
+                : (u->e.before >= 0 ? TO_BEFORE : 0) | (u->e.after >= 0 ? TO_AFTER : 0);
+  MPI_Allgather(&own, 1, MPI_INT, sent, 1, MPI_INT, rt_mpi_of(w)->comm);
+  bool low = (sent[before] & TO_AFTER) != 0, high = (sent[after] & TO_BEFORE) != 0;
+  free(sent);
+  if (!u->exchanges) {
+    rt_mpi_drop(w, low, before, RT_TO_AFTER);
+    rt_mpi_drop(w, high, after, RT_TO_BEFORE);
+    return;
+  }
+  rt_mpi_end_receive(&u->low, low);
+  rt_mpi_end_receive(&u->high, high);
+  MPI_Waitall(2, u->sent, MPI_STATUSES_IGNORE);
+}
+
+RT_FN int rt_transport_end(struct rt_workers *w) {
+  struct rt_mpi_underway *u = &rt_mpi_of(w)->underway;
+  MPI_Wait(&u->told, MPI_STATUS_IGNORE);
+  if (u->least < w->size) {
+    rt_mpi_abandon(w);
+  } else if (u->exchanges) {
+    MPI_Wait(&u->low, MPI_STATUS_IGNORE);
+    MPI_Wait(&u->high, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, u->sent, MPI_STATUSES_IGNORE);
+  }
+  return u->least;
+}
+
 RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
                                   int64_t count) {
   enum { MOST_BYTES = 1 << 30 };
@@ -74,20 +160,6 @@ RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
   return true;
 }
 
-RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e) {
-  int before = e->before >= 0 ? e->before : MPI_PROC_NULL;
-  int after = e->after >= 0 ? e->after : MPI_PROC_NULL;
-  MPI_Comm comm = rt_mpi_of(w)->comm;
-  if (e->first_bytes > INT_MAX || e->last_bytes > INT_MAX || e->low_bytes > INT_MAX ||
-      e->high_bytes > INT_MAX)
-    return false;
-  MPI_Sendrecv(e->first, (int)e->first_bytes, MPI_BYTE, before, 0, e->high,
-               (int)e->high_bytes, MPI_BYTE, after, 0, comm, MPI_STATUS_IGNORE);
-  MPI_Sendrecv(e->last, (int)e->last_bytes, MPI_BYTE, after, 1, e->low, (int)e->low_bytes,
-               MPI_BYTE, before, 1, comm, MPI_STATUS_IGNORE);
-  return true;
-}
-
 RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes,
                               const struct rt_wanted *wanted) {
   MPI_Comm comm = rt_mpi_of(w)->comm;
@@ -103,10 +175,10 @@ RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes
     struct rt_range in = rt_overlap(&wanted[r], &wanted[w->rank]);
     struct rt_range out = rt_overlap(&wanted[w->rank], &wanted[r]);
     if (r != w->rank && in.count)
-      MPI_Irecv(all + in.start * row_bytes, (int)in.count, row, r, 2, comm,
+      MPI_Irecv(all + in.start * row_bytes, (int)in.count, row, r, RT_FETCHED, comm,
                 &requests[begun++]);
     if (r != w->rank && out.count)
-      MPI_Isend(all + out.start * row_bytes, (int)out.count, row, r, 2, comm,
+      MPI_Isend(all + out.start * row_bytes, (int)out.count, row, r, RT_FETCHED, comm,
                 &requests[begun++]);
   }
   MPI_Waitall(begun, requests, MPI_STATUSES_IGNORE);

@@ -24,6 +24,7 @@ struct rt_team {
 struct rt_member {
   struct rt_team *team;
   int64_t numbers;  // used so far
+  int64_t meeting;  // that has begun
 };
 
 RT_FN struct rt_member *rt_member_of(const struct rt_workers *w) {
@@ -32,8 +33,8 @@ RT_FN struct rt_member *rt_member_of(const struct rt_workers *w) {
 
 // ---- meetings
 
-// Waits until all are here.
-RT_FN void rt_meet(struct rt_team *team) {
+// Is here; returns the number of the meeting.
+RT_FN int64_t rt_meet_begin(struct rt_team *team) {
   pthread_mutex_lock(&team->meeting);
   int64_t meeting = team->meetings;
   if (++team->here == team->size) {
@@ -41,23 +42,45 @@ RT_FN void rt_meet(struct rt_team *team) {
     team->meetings++;
     pthread_cond_broadcast(&team->all_here);
   }
+  pthread_mutex_unlock(&team->meeting);
+  return meeting;
+}
+
+// Waits until all are there.
+RT_FN void rt_meet_end(struct rt_team *team, int64_t meeting) {
+  pthread_mutex_lock(&team->meeting);
   while (team->meetings == meeting)
     pthread_cond_wait(&team->all_here, &team->meeting);
   pthread_mutex_unlock(&team->meeting);
 }
 
+RT_FN void rt_meet(struct rt_team *team) { rt_meet_end(team, rt_meet_begin(team)); }
+
 // Numbers and stages have two places, which take turns: who comes to a place again has met all
 // others since, after they were done with it.  Numbers are counted for both: a worker that fails
 // stages nothing in that call, but meets the others.
-RT_FN int rt_transport_least(struct rt_workers *w, int number) {
+// What is exchanged lies where all see it.
+RT_FN void rt_transport_begin(struct rt_workers *w, int number,
+                              const struct rt_exchange *e) {
   struct rt_member *m = rt_member_of(w);
-  int *numbers = m->team->numbers + m->numbers++ % RT_STAGES * w->size;
-  int least = number;
-  numbers[w->rank] = number;
-  rt_meet(m->team);
-  for (int i = 0; i < w->size; i++)
+  (void)e;
+  m->team->numbers[m->numbers % RT_STAGES * w->size + w->rank] = number;
+  m->meeting = rt_meet_begin(m->team);
+}
+
+RT_FN int rt_transport_end(struct rt_workers *w) {
+  struct rt_member *m = rt_member_of(w);
+  const int *numbers = m->team->numbers + m->numbers++ % RT_STAGES * w->size;
+  rt_meet_end(m->team, m->meeting);
+  int least = numbers[0];
+  for (int i = 1; i < w->size; i++)
     if (numbers[i] < least) least = numbers[i];
   return least;
+}
+
+RT_FN int rt_transport_least(struct rt_workers *w, int number) {
+  rt_transport_begin(w, number, NULL);
+  return rt_transport_end(w);
 }
 
 RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
@@ -99,11 +122,6 @@ RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes) {
 RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
                                const struct rt_gathered *g) {
   (void)w, (void)all, (void)g;
-  return true;
-}
-
-RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e) {
-  (void)w, (void)e;
   return true;
 }
 

@@ -22,8 +22,9 @@ struct rt_workers {
       received;  // bytes of arrays, as a worker that talks to each other one counts them
   int64_t ns;    // in gathers, waiting included
   bool failed;   // in this call, and all know it
-  int64_t *weights;  // of each worker, for the sizes of blocks
-  void *transport;   // what the transport keeps of this worker
+  int64_t *weights;              // of each worker, for the sizes of blocks
+  void *transport;               // what the transport keeps of this worker
+  struct rt_underway *underway;  // a border; or NULL
 };
 
 // Rows of an array; what generated code knows of its split.
@@ -74,7 +75,11 @@ struct rt_exchange {
   void *first, *last, *low, *high;
   int64_t first_bytes, last_bytes, low_bytes, high_bytes;
 };
-RT_FN bool rt_transport_exchange(struct rt_workers *w, const struct rt_exchange *e);
+// Begins that, with a number, and ends it with the least of all numbers.  Nothing else may happen
+// between the two.  e NULL, a number below `size`: this worker has failed, and exchanges nothing.
+RT_FN void rt_transport_begin(struct rt_workers *w, int number,
+                              const struct rt_exchange *e);
+RT_FN int rt_transport_end(struct rt_workers *w);
 
 // What a worker has of an array, and what it wants: rows from the first on.  Of all that it has,
 // another one wants what lies in both.
@@ -113,8 +118,8 @@ RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p);
 // ---- failures
 
 // If any worker has failed: all have, with the code and the message of the one with the lowest
-// rank.  Called before every gather and at the end of every entry point, so that nobody waits for
-// one that has left; once in a call.
+// rank.  Called before every gather (a border asks while its rows travel) and at the end of every
+// entry point, so that nobody waits for one that has left; once in a call.
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
 // When the context has been made, or not (`error`): the same parameters for all; an error if their
@@ -157,9 +162,11 @@ RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_
 // to = all rows; `from` holds those of this worker.
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g);
-// to = the rows of this worker, which `from` holds, with some before and after them.
+// to = the rows of this worker, which `from` holds, with some before and after them; later: those
+// may still be on their way, until they are awaited, or until whatever else the workers exchange.
 RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
-                            struct rt_mem *from, const struct rt_gathered *g);
+                            struct rt_mem *from, const struct rt_gathered *g, bool later);
+RT_FN int rt_workers_await(struct rt_context *ctx);
 // to = `rows` rows from row `first` on of what all workers have in order; `from` holds those of
 // this one.  Blocks may be of any sizes.
 RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,

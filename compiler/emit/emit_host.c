@@ -291,9 +291,13 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
                        c_mem(c, to), c_mem(c, from), c_mem(c, stm->u.gather.positions),
                        c_mem(c, stm->u.gather.values), c_size(c, stm->u.gather.points),
                        bytes_of(c, to->elem, stm->u.gather.unit)));
+  else if (border)
+    try(c, text_format("rt_workers_border(ctx, &%s, %s, &gathered, %s)", c_mem(c, to),
+                       c_mem(c, from),
+                       stm->u.gather.later ? c_exp(c, stm->u.gather.later) : "false"));
   else if (from)
-    try(c, text_format("rt_workers_%s(ctx, &%s, %s, &gathered)",
-                       border ? "border" : "gather", c_mem(c, to), c_mem(c, from)));
+    try(c, text_format("rt_workers_gather(ctx, &%s, %s, &gathered)", c_mem(c, to),
+                       c_mem(c, from)));
   else
     try(c, text_format("rt_workers_gather_value(ctx, &%s, &value, &gathered)",
                        c_mem(c, to)));
@@ -414,6 +418,7 @@ void host_stm(CodeText *c, const ImpStm *stm) {
   case IMP_GUARD: host_guard(c, stm); return;
   case IMP_SPLIT: host_split(c, stm); return;
   case IMP_GATHER: host_gather(c, stm); return;
+  case IMP_AWAIT: try(c, "rt_workers_await(ctx)"); return;
   case IMP_ONCE:
     c_line(c, "if (!%s) {", c_mem(c, stm->u.once.mem));
     host_block(c, &stm->u.once.body);

@@ -203,6 +203,7 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_READ:
   case IMP_SPLIT:
   case IMP_GATHER:
+  case IMP_AWAIT:
   case IMP_GUARD:
   case IMP_ONCE: bug(c->e->c, stm->loc, "host statement within a kernel");
   }

@@ -555,6 +555,7 @@ static void script_stm(ScriptText *s, const ImpStm *stm) {
   case IMP_ONCE: once(s, stm); return;
   case IMP_SPLIT:
   case IMP_GATHER:
+  case IMP_AWAIT:
   case IMP_STORE:
   case IMP_ATOMIC:
   case IMP_LOCKED:

@@ -165,6 +165,7 @@ typedef enum ImpStmKind {
   IMP_ONCE,     // if (mem refers to nothing) body: u.once
   IMP_SPLIT,    // vars = this worker's block: u.split
   IMP_GATHER,   // to = the workers' blocks: u.gather
+  IMP_AWAIT,    // waits for the rows of others in a border: u.mem
 } ImpStmKind;
 
 typedef struct Kernel Kernel;
@@ -327,7 +328,8 @@ struct ImpStm {
       const ImpExp
           *room;  // so many rows lie before the block in `from`, and those after a border
                   // behind it; NULL: it lies alone
-      bool each, ring;                // every worker has one row; see EXP_BORDER
+      bool each, ring;      // every worker has one row; see EXP_BORDER
+      const ImpExp *later;  // of EXP_BORDER: does IMP_AWAIT follow?  NULL: it does not
       const Mem *positions, *values;  // of EXP_DELIVER; or NULL
       const ImpExp *points, *unit;    // that have those; the elements of each value
     } gather;

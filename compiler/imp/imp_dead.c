@@ -71,6 +71,7 @@ static void use_code(Dead *d, const ImpBlock *block) {
       use(d, stm->u.share.from);
     }
     if (stm->kind == IMP_READ) use(d, stm->u.read.mem);
+    if (stm->kind == IMP_AWAIT) use(d, stm->u.mem.mem);
     if (stm->kind == IMP_GATHER) {
       use(d, stm->u.gather.to);
       use(d, stm->u.gather.from);

@@ -329,6 +329,9 @@ static void print_gather(Text *t, const ImpStm *stm) {
   text_add(t, " before and ");
   print_exp(t, stm->u.gather.after);
   text_add(t, stm->u.gather.ring ? " after, around" : " after");
+  if (!stm->u.gather.later) return;
+  text_add(t, ", later if ");
+  print_exp(t, stm->u.gather.later);
 }
 
 static void print_atomic(Text *t, const ImpStm *stm) {
@@ -375,6 +378,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_GUARD: print_guard(t, stm); return;
   case IMP_SPLIT: print_split(t, stm); return;
   case IMP_GATHER: print_gather(t, stm); return;
+  case IMP_AWAIT: print_mem_word(t, "await", stm); return;
   case IMP_ONCE:
     text_add(t, "once ");
     print_mem(t, stm->u.once.mem);

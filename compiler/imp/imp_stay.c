@@ -59,6 +59,7 @@ static void mention_in_stm(Stay *s, const ImpStm *stm) {
   if (stm->kind == IMP_READ) mention(s, stm->u.read.mem, READ);
   if (stm->kind == IMP_TABLE) mention(s, stm->u.table.mem, OTHERWISE);
   if (stm->kind == IMP_ONCE) mention(s, stm->u.once.mem, OTHERWISE);
+  if (stm->kind == IMP_AWAIT) mention(s, stm->u.mem.mem, OTHERWISE);
   if (stm->kind == IMP_GATHER) {
     mention(s, stm->u.gather.to, OTHERWISE);
     mention(s, stm->u.gather.from, OTHERWISE);

@@ -108,13 +108,14 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
     each_of((const ImpExp *[]){ stm->u.split.par, stm->u.split.width }, 2, fn, state);
     return;
   case IMP_GATHER:
-    each_of(
-        (const ImpExp *[]){ stm->u.gather.value, stm->u.gather.workers,
-                            stm->u.gather.total, stm->u.gather.start, stm->u.gather.count,
-                            stm->u.gather.row, stm->u.gather.before, stm->u.gather.after,
-                            stm->u.gather.first, stm->u.gather.rows, stm->u.gather.room,
-                            stm->u.gather.points, stm->u.gather.unit },
-        13, fn, state);
+    each_of((const ImpExp *[]){ stm->u.gather.value, stm->u.gather.workers,
+                                stm->u.gather.total, stm->u.gather.start,
+                                stm->u.gather.count, stm->u.gather.row,
+                                stm->u.gather.before, stm->u.gather.after,
+                                stm->u.gather.first, stm->u.gather.rows,
+                                stm->u.gather.room, stm->u.gather.points,
+                                stm->u.gather.unit, stm->u.gather.later },
+            14, fn, state);
     return;
   case IMP_BARRIER:
   case IMP_COMMENT:
@@ -123,6 +124,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_UNIQUE:
   case IMP_RELEASE:
   case IMP_TABLE:
+  case IMP_AWAIT:
   case IMP_ONCE: return;
   }
 }

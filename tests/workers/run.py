@@ -95,6 +95,8 @@ def cases():
         yield "sent", ints(m, "u8", 0, 9) + " " + ints(n, "i64", 0, 99) + " " + beside
         spots = r.sample([(i, j) for i in range(-1, n + 1) for j in range(-1, 4)], n)
         yield "placed", ints(n, "i64", 0, 99) + " " + array([i for i, _ in spots], "i64") + " " + array([j for _, j in spots], "i64")
+    for n in (1, 2, 40):
+        yield "struck", ints(n, "i64") + " [1i64, 2i64, 3i64] -1i64"
     for n in (2, 50):
         yield "centres", matrix(n, 2, "f32", r)
         yield "counts", ints(n, "i64", 0, 99) + " [1i64, 2i64, 3i64, 4i64, 5i64]"
@@ -134,7 +136,7 @@ def options_for(executable):
     listed = subprocess.run([executable, "--print-params"], capture_output=True, text=True, check=True).stdout
     names = [line.split()[0] for line in listed.splitlines()]
     check(any(".workers_" in name for name in names), "the program has splits")
-    options = ["--param", "default_workers=0"]
+    options = ["--param", "default_workers=0", "--param", "default_overlap=0"]
     for name in names:
         if ".loop_" in name:
             options += ["--param", name + "=0"]
@@ -146,7 +148,7 @@ MOVES = {
     "absent": (0, 0, 1), "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
     "deviations": (19, 0, 0), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (11, 0, 0),
     "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "placed": (5, 0, 0, 2), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "sent": (2, 0, 0, 3), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
-    "stencil": (1, 1, 0), "steps": (4, 0, 5), "sums": (2, 0, 0), "swapped": (2, 2, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (8, 1, 0, 2), "written": (1, 0, 0),
+    "stencil": (1, 1, 0), "struck": (1, 1, 1), "steps": (4, 0, 5), "sums": (2, 0, 0), "swapped": (2, 2, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (8, 1, 0, 2), "written": (1, 0, 0),
 }
 
 
@@ -166,7 +168,7 @@ def moves(flc, program):
 # Borders that entry points have, and how many of these are of blocks with room for them: "differences", "beyond" and "tables" have
 # one of what no map makes, "boards" and "pixels" of what is reshaped, "updated" in a branch.
 ROOMS = {
-    "beyond": (1, 1), "boards": (6, 3), "clamped": (1, 1), "differences": (2, 2), "ends": (1, 1), "neighbours": (14, 9), "pixels": (4, 0), "smooth": (3, 3), "stencil": (1, 1),
+    "beyond": (1, 1), "boards": (6, 3), "clamped": (1, 1), "differences": (2, 2), "ends": (1, 1), "neighbours": (14, 9), "pixels": (4, 0), "smooth": (3, 3), "stencil": (1, 1), "struck": (1, 1),
     "swapped": (2, 2), "tables": (3, 0), "torus": (3, 3), "updated": (1, 0),
 }
 
@@ -282,6 +284,7 @@ def compare(flc, folder, expected, start, command, types):
         for turn in range(2 if start == threads and first > 1 else 1):
             given = [100] * first if turn == 0 else [(first + 2 * k + 1) % 4 for k in range(first)]
             session.lines += [f"set_tuning_param weight_{k} {weight}" for k, weight in enumerate(given) if turn]
+            session.lines.append(f"set_tuning_param overlap_bytes {turn << 20}")  # the interior first, or all behind its border
             found += [(entry, text, result, given, session.call(entry, text)) for entry, text, result in mine]
         session.run(start, first, command)
         for entry, text, result, given, path in found:
@@ -379,6 +382,25 @@ def serve(flc, folder, start, command):
     for first, path in enumerate(out):
         picked = f"{sum(k * k for k in range(first, n + first))}i64"
         check(os.path.exists(path) and same(flc, folder, picked, path), f"a call after one that failed: {path} ({start.__name__})")
+
+
+def struck(flc, folder, start, command):
+    """One of three workers fails in a round; the others, whose borders are underway, hear of it, and the next call is as if nothing had been."""
+    n, text, lines = 3000, os.path.join(folder, "struck.in"), []
+    xs = list(range(n))
+    for _ in range(4):
+        xs = [xs[i - 1] + xs[i] + 1 + i % 3 if i else xs[0] for i in range(n)]
+    places = (1, 999, 1000, 1999, 2000, 2999)
+    with open(text, "w", encoding="utf-8") as file:
+        file.write(array(range(n), "i64") + " [1i64, 2i64, 3i64] " + " ".join(f"{at}i64" for at in places + (-1,)))
+    typed = " ".join(f"at{k} i64" for k in range(len(places) + 1))
+    lines.append(f"restore {text} xs []i64 table []i64 {typed}")
+    lines += [f"call struck out{k} xs table at{k}" for k in range(len(places) + 1)]
+    result = os.path.join(folder, "struck.out")
+    run = start(3, command + ["--server"], "\n".join(lines + [f"store {result} out{len(places)}"]) + "\n")
+    told = [run.stdout.count(f"worker {rank} of 3: ") for rank in range(3)]
+    good = run.returncode == 0 and told == [2, 2, 2] and run.stdout.count("%%% FAILURE") == len(places)
+    check(good and same(flc, folder, array(xs, "i64"), result), f"struck ({start.__name__}): {run.stdout[-300:]}{run.stderr[:300]}")
 
 
 def faults(flc, folder, command):
@@ -592,6 +614,7 @@ def main():
             in_order(flc, folder, start, option)
             failures(flc, folder, start, command)
             serve(flc, folder, start, command)
+            struck(flc, folder, start, command)
             if start == mpirun:
                 library(flc, folder)
                 partly(flc, folder)

@@ -48,9 +48,13 @@ static const char *const *device_command(const TestDevice *d) {
   TextVec words = program_start_words(&start, d->path, d->executable);
   vec_push(&words, "--code");
   vec_push(&words, profile_names[d->first]);
-  // What has little work, too, is divided.
-  if (d->processes || d->threads) vec_push(&words, "--param");
-  if (d->processes || d->threads) vec_push(&words, "default_workers=0");
+  // What has little work, too, is divided, and made while small borders travel.
+  if (d->processes || d->threads) {
+    vec_push(&words, "--param");
+    vec_push(&words, "default_workers=0");
+    vec_push(&words, "--param");
+    vec_push(&words, "default_overlap=0");
+  }
   if (d->threads) vec_push(&words, text_format("--workers=%d", d->threads));
   vec_push(&words, "--server");
   vec_push(&words, NULL);

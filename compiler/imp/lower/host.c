@@ -518,16 +518,7 @@ static void host_gather(Code *k, const Stm *stm) {
   code_bind(k, binder, arr);
 }
 
-// The rows that a border has before the block.
-static const ImpExp *border_rows(Code *k, const Exp *exp) {
-  const ImpExp *before = imp_atom(exp->u.border.before);
-  const ImpExp *others = imp_sub(imp_atom(exp->u.border.workers), imp_i64(1));
-  const ImpExp *there =
-      exp->u.border.ring ? imp_mul(before, others) : imp_atom(exp->u.border.start);
-  return imp_var(imp_declare(k->b, "rows", imp_min(before, there)));
-}
-
-static void host_border(Code *k, const Stm *stm) {
+static void host_border(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   const Var *binder = stm->binders[0];
   Atom block = exp->u.border.block;
@@ -536,7 +527,11 @@ static void host_border(Code *k, const Stm *stm) {
                   : host_dense(k, code_array(k, block), atom_type(block));
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  if (room) arr.offset = imp_mul(imp_sub(room, border_rows(k, exp)), arr.strides[0]);
+  if (room) {
+    const ImpExp *before = imp_let(k->b, "rows", border_rows_before(exp));
+    arr.offset = imp_mul(imp_sub(room, before), arr.strides[0]);
+  }
+  const ImpExp *later = underway_begin(k, stm, body, position, &arr);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
                               .u.gather = { .to = to,
                                             .from = from.mem,
@@ -548,7 +543,8 @@ static void host_border(Code *k, const Stm *stm) {
                                             .before = imp_atom(exp->u.border.before),
                                             .after = imp_atom(exp->u.border.after),
                                             .room = room,
-                                            .ring = exp->u.border.ring } });
+                                            .ring = exp->u.border.ring,
+                                            .later = later } });
   code_bind(k, binder, arr);
 }
 
@@ -634,7 +630,7 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
     return;
   case EXP_SPLIT: host_split(k, stm); return;
   case EXP_GATHER: host_gather(k, stm); return;
-  case EXP_BORDER: host_border(k, stm); return;
+  case EXP_BORDER: host_border(k, stm, body, position); return;
   case EXP_FETCH: host_fetch(k, stm); return;
   case EXP_DELIVER: host_deliver(k, stm); return;
   case EXP_OP:
@@ -752,6 +748,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook
                   .copy_of = map_new(NULL),
                   .partials = map_new(NULL),
                   .scalars = map_new(NULL),
+                  .underway = map_new(NULL),
                   .rounds = map_new(NULL) };
   ImpProgram *program =
       new_node(ImpProgram, .flat = flat, .functions = flat->functions,

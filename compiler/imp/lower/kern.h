@@ -121,6 +121,17 @@ bool lower_has_other_names(Code *host, const Kern *kern, const Var *array);
 // Makes the result of a seg-op where it is to land, if its kernel may; false: it is made apart.
 bool landing_take(Code *host, KernSeg *seg, const Var *binder, int result);
 
+// ---- what reads a border (underway.c)
+
+typedef void LowerPart(Code *host, const KernSeg *seg, void *state);
+
+// Lowers the points of a seg-op in parts, those first that need not wait for its border; false: it
+// has none, or its kernel cannot be divided.
+bool lower_interior_first(Code *host, const KernSeg *seg, const SegOp *op,
+                          LowerPart *lower, void *state);
+// Waits for that border first.
+void underway_end(Code *host, const SegOp *op);
+
 // ---- blocks (kern.c)
 
 void lower_block(KernCode *kc, const KernBlock *block);

@@ -128,6 +128,7 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
   case IMP_GUARD:
   case IMP_ONCE:
   case IMP_SPLIT:
+  case IMP_AWAIT:
   case IMP_GATHER: bug(s->c, stm->loc, "host statement within a kernel");
   }
 }

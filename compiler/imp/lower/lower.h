@@ -20,7 +20,8 @@ typedef struct Lower {
       rounds;  // Var -> const Term *: indices of its loops, and their bounds (Kern.rounds)
   Map *
       rooms;  // of the entry: Var -> const Room *: arrays that lie between rows of others
-  Map *roomy;  // Mem -> const Room *: memory with such room
+  Map *roomy;     // Mem -> const Room *: memory with such room
+  Map *underway;  // SegOp -> Underway: its border may still be on its way (interior.c)
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;
@@ -436,6 +437,16 @@ Arr room_alloc(Code *k, const Var *var, CoreType type);  // for one that has roo
 bool room_is_like(Code *k, const Var *var, Atom a);
 // The rows before it, if the array lies in memory with room; or NULL.
 const ImpExp *room_rows(Code *k, Atom a);
+
+// ---- borders that are on their way (underway.c)
+
+// The rows of others that a border has before the block, and those behind it.
+const ImpExp *border_rows_before(const Exp *border);
+const ImpExp *border_rows_after(const Exp *border);
+// May the rows of a border, which lies in `arr`, come while the kernel that reads it is at work?  A
+// condition; NULL: they may not.
+const ImpExp *underway_begin(Code *k, const Stm *stm, const Body *body, int position,
+                             const Arr *arr);
 
 // ---- results that are made in the array which an update would copy them to (landing.c)
 

@@ -263,14 +263,19 @@ static const ImpExp *landed(Code *host, const Stm *stm, const KernSeg *seg) {
   return all;
 }
 
-static void lower_seg_kernels(Code *host, const Stm *stm, const KernSeg *seg,
-                              Map *memory) {
+typedef struct SegKernels {
+  const SegOp *op;
+  Map *memory;
+} SegKernels;
+
+static void lower_seg_kernels(Code *host, const KernSeg *seg, void *state) {
+  const SegKernels *s = state;
   Lower *lower = host->lower;
-  KernCode kc = host_code(host, memory);
+  KernCode kc = host_code(host, s->memory);
   if (!book_mentions(lower->book, seg->name) && lower_permuted(&kc, seg->kern)) return;
   const KernPlan *plan = kern_schedule(lower->c, lower->book, seg);
   vec_push(&lower->plans, plan);
-  lower_plan(host, plan, partials_key(stm->exp->u.seg), memory);
+  lower_plan(host, plan, partials_key(s->op), s->memory);
 }
 
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
@@ -278,14 +283,19 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
   seg.share = share_of(host, body, position);
   seg.name = kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
+  const Kern *apart = seg.kern;
   const Arr **outs = make_outs(host, stm, &seg, body, position);
   for (int i = 0; i < stm->binder_count; i++)
     if (stm->binders[i]->type.rank > 0) code_bind(host, stm->binders[i], *outs[i]);
+  if (seg.kern != apart) underway_end(host, stm->exp->u.seg);
   if (lower->c->check_ir) kern_check(lower->c, seg.kern);
   const ImpExp *fits = landed(host, stm, &seg);
   ImpBuilder b;
   Code inner = code_inner(host, &b);
-  lower_seg_kernels(fits ? &inner : host, stm, &seg, memory_of_outs(stm, &seg, outs));
+  SegKernels kernels = { stm->exp->u.seg, memory_of_outs(stm, &seg, outs) };
+  Code *at = fits ? &inner : host;
+  if (!lower_interior_first(at, &seg, kernels.op, lower_seg_kernels, &kernels))
+    lower_seg_kernels(at, &seg, &kernels);
   if (fits) imp_if(host->b, fits, b.block);
   lower->kernel = NULL;
   seg_bind_results(host, stm, outs);
