@@ -140,6 +140,7 @@ done
 vary scans '3i64 9000i64' --param default_threshold=1000000000 --param segscan_look_back=0
 vary histograms '3i64 700i64 9i64' --param seghist_local_bytes=0
 vary histograms '3i64 700i64 9i64' --param seghist_atomic_bytes=4
+vary special_scans '3i64 4i64' --param default_threshold=1000000000
 for layout in 0 1; do
   vary layouts '70i64 33i64 3i64' --param default_threshold=0 --param layout=$layout
 done

@@ -225,6 +225,22 @@ Short wide_short(const Wide *w) {
   return s;
 }
 
+static bool adds_floats(const Wide *w) {
+  for (int r = 0; r < w->reds; r++)
+    if (prim_is_float(value_type(w, r))) return true;
+  return false;
+}
+
+// op neutral values, where that may be something else: the greater of -inf and NaN is -inf, and
+// 0 + -0 is 0, as everywhere that sums begin with the neutral element.
+static const ImpExp *const *after_neutral(const WideKernel *s, Code *k,
+                                          const ImpExp *const *values) {
+  if (!adds_floats(s->w)) return values;
+  Accs accs = wide_accs(s, k, wide_neutral(s->w));
+  wide_add_element(s, k, accs, values);
+  return accs_values(accs);
+}
+
 void wide_open_short(WideKernel *s, Short *segments) {
   Code *k = s->k;
   const SegOp *seg = s->w->seg;
@@ -242,7 +258,7 @@ void wide_open_short(WideKernel *s, Short *segments) {
   wide_store(s, k->b, s->parts, s->item, wide_neutral(s->w));
   bind_space(&inner, seg->dims, seg->dim_count - 1, s->segment);
   wide_element(s, &inner, segments->position, values);
-  wide_store(s, &present, s->parts, s->item, values);
+  wide_store(s, &present, s->parts, s->item, after_neutral(s, &inner, values));
   imp_if(k->b, imp_and(segments->active, imp_less(segments->position, s->w->width)),
          present.block);
   wide_barrier(s);
