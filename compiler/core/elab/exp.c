@@ -25,6 +25,8 @@ static const Val *integer(Elab *e, const Scope *s, const AstExp *exp) {
           prim_type_name(type));
     elab_stop(e);
   }
+  if (prim_is_float(type) && exp->u.integer.negative && prim_to_double(prim) == 0)
+    prim = prim_float(type, -0.0);  // whole numbers have one zero only
   return val_atom(atom_const(prim));
 }
 
