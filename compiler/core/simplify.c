@@ -34,6 +34,11 @@ const Exp *simplify_def(const Simplify *s, Atom a) {
   return k ? k->exp : NULL;
 }
 
+const Exp *simplify_origin(const Simplify *s, Atom a) {
+  const Known *k = a.kind == ATOM_VAR ? known_of(s, a.u.var) : NULL;
+  return k && !k->exp ? k->among : simplify_def(s, a);
+}
+
 bool simplify_is_outside(const Simplify *s, Atom a, int depth) {
   if (a.kind == ATOM_CONST) return true;
   const Known *k = known_of(s, a.u.var);
@@ -150,6 +155,7 @@ static void emit(Simplify *s, Stm stm) {
   bool single = stm.binder_count == 1;
   for (int i = 0; i < stm.binder_count; i++) {
     note_binding(s, stm.binders[i], single ? stm.exp : NULL, s->depth);
+    simplify_learn(s, stm.binders[i])->among = single ? NULL : stm.exp;
   }
   note_passed(s, &stm);
   core_add_stm(s->builder, stm);

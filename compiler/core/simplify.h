@@ -12,6 +12,7 @@ typedef struct Bound {
 // What is known about a variable.
 typedef struct Known {
   const Exp *exp;    // it is the (only) value of this expression, or NULL
+  const Exp *among;  // it is one of several values of this expression, or NULL
   int depth;         // how many bodies enclose its binding
   int64_t at_least;  // INT64_MIN: nothing known
   const Bound *below;
@@ -38,6 +39,8 @@ typedef struct Simplify {
 
 // The expression that defines a variable; NULL for constants, parameters and the like.
 const Exp *simplify_def(const Simplify *s, Atom a);
+// The same, also of one of several values.
+const Exp *simplify_origin(const Simplify *s, Atom a);
 
 // May the scalar, or one that it is computed from, fail?  Elements of arrays count as made already.
 bool simplify_may_fail(const Simplify *s, Atom a);

@@ -33,7 +33,7 @@ static bool position_may_fail(const Simplify *s, const Exp *e, int *left) {
 }
 
 static bool definition_may_fail(const Simplify *s, Atom a, int *left) {
-  const Exp *e = simplify_def(s, a);
+  const Exp *e = simplify_origin(s, a);
   if (!e) return false;
   if (--*left < 0 || exp_may_fail(e) || bodies_may_fail(e)) return true;
   if (e->kind == EXP_OP) return any_may_fail(s, e->u.op.args, op_arity(e->u.op.op), left);
