@@ -321,12 +321,17 @@ some 'inside of borders' 'if usually inside' out
 cat > rows.fl << 'END'
 entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 = tabulate (n * m) (\i -> a[i / m] * b[i % m])
 entry constant [n] (a: [n]i32) : []i32 = tabulate (n * 4) (\i -> a[i / 4] * i32.i64 (i % 4))
+entry product [n] [m] [p] (a: [n][m]f32) (b: [p][p]f32) : [][]f32 =
+  tabulate_2d (n * p) (m * p) (\i j -> a[i / p, j / p] * b[i % p, j % p])
 END
 "$flc" dump --recipes rows.fl > out
 sed -n '/^kernel main.segmap /,/^kernel main.segmap_in_one /p' out > quick
 expect 'rows in one dimension are an axis of their own, whose index nothing divides' 0 'let .* = i_[0-9]+ (/|%|//|%%) ' quick
 expect 'where the product cannot wrap' 1 '^kernel main.segmap_in_one ' out
 expect 'but not rows of four' 0 '^kernel constant.segmap_in_one ' out
+sed -n '/^kernel product.segmap_2_short_rows /,/^kernel product.segmap_2_short_rows_divided /p' out > short
+some 'of short rows in rows of a matrix points make the rows' 'axis m: [^ ]+ < m_[0-9]+ map ' short
+expect 'and check only what goes by the rows around them' 0 'check [^"]*< m_' short
 
 cat > constant.fl << 'END'
 entry main [s] (u: [s]i32) : [s]i32 = tabulate s (\i -> u[i / 8 * 8 + 7 - i % 8])

@@ -177,12 +177,57 @@ static const KernPlan *without_divisions(const Scheduling *s, const Kern *kern) 
                   by_reciprocals(s, with_suffix(s, kern, "short")));
 }
 
+// The dimensions of the grid; what a point does.
+static int dims_of_grid(const Kern *kern, const KernBlock **point) {
+  int dims = 0;
+  *point = kern->body;
+  for (const Axis *last = schedule_last_grid(kern), *axis = NULL; axis != last; dims++) {
+    axis = (*point)->stms[0].u.axis;
+    *point = axis->body;
+  }
+  return dims;
+}
+
+// Rows of rows that are short, of a length that the host finds out, as loops of points: those of a
+// Kronecker product.  Points one by one would count in all dimensions of the grid, and what goes by
+// the outermost one alone is found once.
+static const KernPlan *short_rows_or(const Scheduling *s, const Kern *kern,
+                                     const KernPlan *otherwise) {
+  enum { SHORT_ROW = 64, MANY_ROWS = 256 };
+  const Axis *last = schedule_last_grid(kern);
+  const Axis *rows = last ? schedule_axis_before(kern, last) : NULL;
+  const Axis *around = rows ? schedule_axis_before(kern, rows) : NULL;
+  if (!around || last->width->kind == TERM_CONST || !kern_host_knows(kern, last->width) ||
+      !kern_host_knows(kern, around->width))
+    return otherwise;
+  Recipe loops = recipe_new(s->c, kern);
+  recipe_bind(&loops, last->name, BIND_SEQ);
+  recipe_bind(&loops, rows->name, BIND_SEQ);
+  if (loops.failed) return otherwise;
+  KernBuilder none = kern_builder(s->c, kern->loc);
+  const Term *are_short = term_less(last->width, term_i64(SHORT_ROW)),
+             *are_many = term_at_most(term_i64(MANY_ROWS), around->width);
+  const KernQuick quick = { .lets = kern_block(&none, NULL, 0),
+                            .condition = term_and(are_short, are_many) };
+  const Kern *named = with_suffix(s, loops.kern, "short_rows");
+  return quick_or(&quick, without_divisions(s, named), otherwise);
+}
+
+// By rows in place of what divides, where there is one more dimension of the grid.
+static const KernPlan *plan_of_rows(const Scheduling *s, const Kern *plain,
+                                    const Kern *kern) {
+  const KernBlock *point;
+  const KernPlan *plan = without_divisions(s, kern);
+  bool more = dims_of_grid(kern, &point) > dims_of_grid(plain, &point);
+  return more && !has_rows(s) ? short_rows_or(s, kern, plan) : plan;
+}
+
 static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
                                    const Kern *plain) {
   KernQuick quick;
   if (s->seg->share || !kern_unflatten(s->c, kern, &quick))
     return without_divisions(s, plain);
-  const KernPlan *rows = without_divisions(s, tidied(s->c, quick.kern));
+  const KernPlan *rows = plan_of_rows(s, plain, tidied(s->c, quick.kern));
   const Term *asks = quick.condition;
   if (asks->kind == TERM_CONST && asks->u.constant.u.i) return rows;
   const Kern *in_one = with_suffix(s, plain, "in_one");
@@ -213,17 +258,6 @@ static bool has_bands(const KernPlan *plan) {
   for (int i = 0; i < plan->part_count && !found; i++)
     found = has_bands(plan->parts[i]);
   return found;
-}
-
-// The dimensions of the grid; what a point does.
-static int dims_of_grid(const Kern *kern, const KernBlock **point) {
-  int dims = 0;
-  *point = kern->body;
-  for (const Axis *last = schedule_last_grid(kern), *axis = NULL; axis != last; dims++) {
-    axis = (*point)->stms[0].u.axis;
-    *point = axis->body;
-  }
-  return dims;
 }
 
 static void see_detour(KernVisitor *v, const KernStm *stm) {

@@ -1,5 +1,6 @@
 // check c; ..; check c && d   =>   check c; ..; check d
-// axis a < n { check n != 0 }   =>   axis a < n { }      if c { check c }   =>   if c { }
+// axis a < n { check n != 0; check 0 <= a && a < n }   =>   axis a < n { }
+// if c { check c }   =>   if c { }
 //
 // Why: a check in a loop is a branch per round, and per vector.  What follows from types and
 // conditions alone, Core knows already (core/simplify_range.c); here are the checks that have been
@@ -77,10 +78,13 @@ static const Term *unknown_of(const Dropping *d, const Facts *facts,
 
 // ---- kernels
 
-// Within an axis there is a point, so its width is not 0.
+// Within an axis there is a point, so its width is not 0, and its index is below that.
 static const Facts *facts_within(const Facts *facts, const KernStm *stm) {
   if (stm->kind != KERN_AXIS) return facts;
-  return facts_with(facts, term_op2(OP_NE, stm->u.axis->width, term_i64(0)));
+  const Term *index = term_var(stm->u.axis->index), *width = stm->u.axis->width;
+  facts = facts_with(facts, term_op2(OP_NE, width, term_i64(0)));
+  facts = facts_with(facts, term_at_most(term_i64(0), index));
+  return facts_with(facts, term_less(index, width));
 }
 
 static void add_branches(Dropping *d, KernBuilder *b, const KernStm *stm) {
