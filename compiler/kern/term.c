@@ -209,13 +209,22 @@ bool term_mentions_any(const Term *t, const Map *vars) {
   return false;
 }
 
+// A multiplication and shifts, in vectors as well.
+static bool divides_by_constant(const Term *t) {
+  PrimType type = t->u.op.operands;
+  const Term *by = op_arity(t->u.op.op) == 2 ? t->u.op.args[1] : NULL;
+  return op_cost(t->u.op.op, type) == COST_DIVISION && prim_is_int(type) &&
+         prim_bits(type) <= 32 && by && by->kind == TERM_CONST && by->u.constant.u.i > 0;
+}
+
 bool term_is_cheap(const Term *t) {
   const Term *operands[3];
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
     if (!term_is_cheap(operands[i])) return false;
-  return t->kind != TERM_OP || (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
-                                !op_may_trap(t->u.op.op, t->u.op.operands));
+  return t->kind != TERM_OP || divides_by_constant(t) ||
+         (op_cost(t->u.op.op, t->u.op.operands) == COST_CHEAP &&
+          !op_may_trap(t->u.op.op, t->u.op.operands));
 }
 
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),

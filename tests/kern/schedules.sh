@@ -294,6 +294,13 @@ END
 "$flc" dump --recipes by_element.fl > out
 expect 'what differs from element to element is chosen, not branched on' 0 '^  -- {3,}if ' out
 
+cat > turned_letters.fl << 'END'
+entry main [n] (t: [n]u8) : [n]u8 =
+  map (\c -> if c >= 97 && c <= 122 then (c - 84) % 26 + 97 else if c >= 65 && c <= 90 then (c - 52) % 26 + 65 else c) t
+END
+"$flc" dump --recipes turned_letters.fl > out
+some 'remainders by constants are chosen between as well' 'select\(land_' out
+
 cat > turned.fl << 'END'
 entry main [k] (n: i64) (xs: [k]f32) : [k]f32 = map (\t -> xs[(t % n) * (k / n) + t / n]) (iota k)
 entry around [n] (xs: [n]f32) : [n]f32 = map (\t -> xs[t] + xs[(t + 1) % n]) (iota n)

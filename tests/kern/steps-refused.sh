@@ -39,7 +39,7 @@ entry in_order [n] [m] [k] (a: [n][m][k](i32, i32)) : [n](i32, i32) =
   in #[sequential_inner] map (\rows -> reduce op (1, 0) (map (\row -> reduce op (1, 0) row) rows)) a
 
 entry switched [n] [k] (a: [n][k]i32) (c: bool) : [n]i32 =
-  #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then (x / 3) * (x / 5) * (x / 7) else x) row)) a
+  #[sequential_inner] map (\row -> i32.sum (map (\x -> if c then i32.f32 (f32.exp (f32.i32 x)) else x) row)) a
 
 entry until [n] (a: [n]i32) : [n]i32 =
   map (\x -> let (_, s) = loop (x, s) = (x, 0) while x > 1 do (if x % 2 == 0 then x / 2 else 3 * x + 1, s + 1) in s) a
