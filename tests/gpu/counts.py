@@ -4,6 +4,7 @@
 Runs the entry points of kernels.fl under oclgrind with the plugin warps.cc and compares the counts of each kernel
 with counts.txt: a tenth more than there is a failure (--update writes the file anew).  Exit status 77 (skipped)
 where oclgrind, its headers or a C++ compiler are missing.  --races: shows races and wrong addresses instead.
+OCLGRIND_ROOT says where Debian's packages of oclgrind are unpacked, if they are not installed.
 """
 import fnmatch
 import glob
@@ -15,6 +16,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 STORED = os.path.join(HERE, "counts.txt")
+USR = os.environ.get("OCLGRIND_ROOT", "") + "/usr"
 SHOWN = ("items", "issued", "requests", "sectors", "least", "local", "cycles", "barriers", "divisions", "atomics")
 SLACK = 0.1
 
@@ -72,6 +74,8 @@ CASES = [
     ("padded", ["[32][128]f32", "[3][3]f32"], "padded.top_0=F,padded.intra_1=F,padded.top_2=T", SHARED),
     ("windowed", ["[36][132]f32", "[5][5]f32"], "windowed.top_0=F,windowed.intra_1=F,windowed.top_2=T", SHARED),
     ("moving", ["9i64", "[4104]f32"], "moving.top_0=T", SHARED),
+    ("turned_points", ["[2048][3]f32"], "", ""),
+    ("turned_matrices", ["[256][8][4]f32"], "", ""),
     ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
 ]
 
@@ -80,11 +84,11 @@ def build_plugin(folder):
     """The plugin's path, or None."""
     plugin = os.path.join(folder, "warps.so")
     headers = sorted(glob.glob("/usr/lib/llvm-*/include/llvm/IR"))
-    if not headers or not os.path.exists("/usr/include/oclgrind/Plugin.h"):
+    if not headers or not os.path.exists(f"{USR}/include/oclgrind/Plugin.h"):
         return None
     include = os.path.dirname(os.path.dirname(headers[0]))
     command = ["c++", "-std=c++17", "-O2", "-fno-rtti", "-fPIC", "-shared", os.path.join(HERE, "warps.cc"), "-o", plugin,
-               "-isystem", include]
+               "-isystem", include, "-isystem", f"{USR}/include"]
     try:
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
     except OSError:
@@ -93,7 +97,7 @@ def build_plugin(folder):
 
 
 def find_runtime():
-    found = glob.glob("/usr/lib/oclgrind/liboclgrind-rt.so") + glob.glob("/usr/lib/*/oclgrind/liboclgrind-rt.so")
+    found = glob.glob(f"{USR}/lib/oclgrind/liboclgrind-rt.so") + glob.glob(f"{USR}/lib/*/oclgrind/liboclgrind-rt.so")
     return found[0] if found else None
 
 
@@ -108,6 +112,8 @@ def measure(program, folder, plugin, data, case):
     counted, log = os.path.join(folder, "counted"), os.path.join(folder, "log")
     environment = dict(os.environ, OCLGRIND_NUM_THREADS="1", OCLGRIND_COMPUTE_UNITS="4", OCLGRIND_CHECK_API="0",
                        OCLGRIND_PLUGINS=plugin, OCLGRIND_LOG=log, WARPS_OUT=counted, LD_PRELOAD=find_runtime())
+    if USR != "/usr":
+        environment["LD_LIBRARY_PATH"] = glob.glob(f"{USR}/lib/*-linux-gnu")[0]
     command = [program, "-e", entry, "--code", "gpu", "-n", "-L", "--path", path]
     for param in params.split():
         command += ["--param", param]

@@ -330,10 +330,16 @@ const Arr *layout_copy(Code *host, const Var *var, const int *order);
 const Arr *layout_out(Code *host, const Var *binder, int space);
 // to = from through tiles; false, and nothing done, if that does not suit.
 bool layout_transpose(Code *host, const Arr *to, const Arr *from);
+enum { TRANSPOSE_NARROW = 48 };  // elements of a row
+// The same of an array of which one of the two has rows of at most that many elements, one behind
+// the other; `row` and `place` are the dimensions.
+void transpose_by_rows(Code *host, const Arr *to, const Arr *from, int row, int place);
 // Does it reshape arrays to another rank, at any depth?
 bool body_changes_rank(const Body *body);
 // The dimension whose neighbours are neighbours in memory; -1 if none is.
 int layout_unit_dim(const Arr *arr);
+// The array as it lies with or without layouts.
+Arr layout_resolved(const Arr *arr, bool on);
 
 // Is the array dense with layout=0?
 bool layout_dense_if_off(const Arr *arr);

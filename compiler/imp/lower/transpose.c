@@ -4,7 +4,7 @@
 // `layout ? those in the chosen order : those as is`, and with layout=0 no copy is made.
 #include "imp/lower/lower.h"
 
-enum { TILE = 32, TILE_ROWS = 8, FEW_ELEMENTS = 4 };
+enum { FEW_ELEMENTS = 4 };
 
 // ---- index functions that depend on the parameter
 
@@ -33,7 +33,7 @@ static const ImpExp *resolved(const ImpExp *e, bool on) {
   return on ? e->u.select.a : e->u.select.b;
 }
 
-static Arr resolve(const Arr *arr, bool on) {
+Arr layout_resolved(const Arr *arr, bool on) {
   Arr out = *arr;
   const ImpExp **strides = new_array(const ImpExp *, arr->rank + 1);
   for (int d = 0; d < arr->rank; d++)
@@ -66,7 +66,7 @@ int layout_unit_dim(const Arr *arr) {
 }
 
 static bool is_plain_if(const Arr *arr, bool on) {
-  Arr as = resolve(arr, on);
+  Arr as = layout_resolved(arr, on);
   return host_is_plain(&as);
 }
 
@@ -88,88 +88,6 @@ static Arr in_order(const Mem *mem, const Arr *like, const int *order) {
   permuted.shape = like->shape;
   permuted.strides = strides;
   return permuted;
-}
-
-// ---- transposition through tiles in local memory
-
-typedef struct Tiles {
-  KernelCode *kernel;
-  const Arr *to, *from;
-  int t, u;                         // innermost in memory of `to`, of `from`
-  const ImpExp *first_t, *first_u;  // where the group's tile begins
-  const ImpExp *row, *column;       // of the item: neighbours have neighbouring columns
-  const ImpExp **at;
-  const Mem *tile;  // TILE rows of TILE + 1: no two of a column in one bank
-} Tiles;
-
-// Splits the group's number into the tile and the position in the other dimensions.
-static void find_tile(Tiles *s, const ImpExp *tiles_t, const ImpExp *tiles_u) {
-  ImpBuilder *b = &s->kernel->b;
-  const ImpExp *group = imp_named(b, "group", imp_item(ITEM_GROUP_ID)),
-               *item = imp_item(ITEM_LOCAL_ID);
-  s->first_u = imp_named(b, "first_u", imp_mul(imp_rem(group, tiles_u), imp_i64(TILE)));
-  const ImpExp *rest = imp_named(b, "rest", imp_quot(group, tiles_u));
-  s->first_t = imp_named(b, "first_t", imp_mul(imp_rem(rest, tiles_t), imp_i64(TILE)));
-  rest = imp_named(b, "rest", imp_quot(rest, tiles_t));
-  s->at = new_array(const ImpExp *, s->to->rank);
-  for (int d = s->to->rank - 1; d >= 0; d--) {
-    if (d == s->t || d == s->u) continue;
-    s->at[d] = imp_named(b, "i", imp_rem(rest, s->to->shape[d]));
-    rest = imp_named(b, "rest", imp_quot(rest, s->to->shape[d]));
-  }
-  s->column = imp_named(b, "column", imp_rem(item, imp_i64(TILE)));
-  s->row = imp_named(b, "row", imp_quot(item, imp_i64(TILE)));
-}
-
-// One element of each of the item's rows: from the array to the tile,
-// or from the tile to the array.
-static void move_tile(Tiles *s, bool fill) {
-  Compiler *c = s->kernel->b.c;
-  const Var *r =
-      var_new(c, name_of(c->names, "r"), type_scalar(PRIM_I64), s->kernel->b.loc);
-  ImpBuilder b = { .c = c, .loc = s->kernel->b.loc }, inside = b;
-  const ImpExp *row =
-      imp_named(&b, "tile_row", imp_add(s->row, imp_mul(imp_var(r), imp_i64(TILE_ROWS))));
-  const ImpExp *along_t = fill ? row : s->column, *along_u = fill ? s->column : row;
-  s->at[s->t] = imp_named(&b, "t", imp_add(s->first_t, along_t));
-  s->at[s->u] = imp_named(&b, "u", imp_add(s->first_u, along_u));
-  const ImpExp *place = imp_add(imp_mul(along_t, imp_i64(TILE + 1)), along_u);
-  if (fill)
-    imp_store(&inside, s->tile, place, imp_load(s->from->mem, arr_index(s->from, s->at)));
-  else
-    imp_store(&inside, s->to->mem, arr_index(s->to, s->at), imp_load(s->tile, place));
-  const ImpExp *within = imp_and(imp_less(s->at[s->t], s->to->shape[s->t]),
-                                 imp_less(s->at[s->u], s->to->shape[s->u]));
-  imp_if(&b, within, inside.block);
-  imp_for(&s->kernel->b, r, imp_i64(TILE / TILE_ROWS), b.block);
-}
-
-bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
-  int t = layout_unit_dim(to), u = layout_unit_dim(from);
-  if (host->lower->profile != PROFILE_GPU || !from->mem || t < 0 || u < 0 || t == u)
-    return false;
-  const ImpExp *tiles_t =
-      imp_named(host->b, "tiles", imp_ceil_div(to->shape[t], imp_i64(TILE)));
-  const ImpExp *tiles_u =
-      imp_named(host->b, "tiles", imp_ceil_div(to->shape[u], imp_i64(TILE)));
-  const ImpExp *groups = imp_mul(tiles_t, tiles_u);
-  for (int d = 0; d < to->rank; d++)
-    if (d != t && d != u) groups = imp_mul(groups, to->shape[d]);
-  Tiles s = {
-    .kernel = kernel_begin(host, host->b->loc), .to = to, .from = from, .t = t, .u = u
-  };
-  s.tile = mem_new(host->lower->c, "tile", MEM_LOCAL, to->elem);
-  vec_push(&s.kernel->scratch,
-           (Scratch){ .mem = s.tile, .count = imp_i64((int64_t)TILE * (TILE + 1)) });
-  find_tile(&s, tiles_t, tiles_u);
-  move_tile(&s, true);
-  imp_add_stm(&s.kernel->b, (ImpStm){ .kind = IMP_BARRIER });
-  move_tile(&s, false);
-  kernel_end(host, s.kernel,
-             (Launch){ .name = "transpose",
-                       .groups = groups,
-                       .group_size = imp_i64(TILE * TILE_ROWS) });
-  return true;
 }
 
 // ---- copies for kernels
@@ -227,7 +145,7 @@ static LaidCopy *new_copy(Code *host, HostScope *owner, const Var *var,
   const Mem *mem = host_declare_mem(&at, var->name, arr->elem);
   map_put(host->lower->copy_of, mem, arr->mem);
   copy->to = in_order(mem, arr, order);
-  Arr as_is = resolve(arr, false), seen = either(host->lower, &copy->to, &as_is);
+  Arr as_is = layout_resolved(arr, false), seen = either(host->lower, &copy->to, &as_is);
   copy->seen = mem_copy(&seen, sizeof seen);
   copy->sure = owner->b == host->b;
   vec_push(&owner->copies, copy);
@@ -239,7 +157,7 @@ static void make_copy(Code *host, ImpBuilder *b, const LaidCopy *copy) {
   ImpBuilder on = { .c = b->c, .loc = b->loc }, off = on;
   Code then_code = *host;
   then_code.b = &on;
-  Arr from = resolve(map_get(host->arrays, copy->var), true);
+  Arr from = layout_resolved(map_get(host->arrays, copy->var), true);
   imp_add_stm(&on, (ImpStm){ .kind = IMP_ALLOC,
                              .u.alloc = { copy->to.mem, arr_count(&copy->to) } });
   host_copy(&then_code, &copy->to, &from);
@@ -293,7 +211,7 @@ const Arr *layout_out(Code *host, const Var *binder, int space) {
 // The array as it is with or without the parameter, in `dense`.
 static ImpBlock make_dense(Code *host, const Arr *dense, const Arr *arr, bool on) {
   ImpBuilder b = { .c = host->b->c, .loc = host->b->loc };
-  Arr from = resolve(arr, on);
+  Arr from = layout_resolved(arr, on);
   Code code = *host;
   code.b = &b;
   if (host_is_plain(&from)) {
