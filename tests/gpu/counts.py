@@ -76,6 +76,7 @@ CASES = [
     ("moving", ["9i64", "[4104]f32"], "moving.top_0=T", SHARED),
     ("turned_points", ["[2048][3]f32"], "", ""),
     ("turned_matrices", ["[256][8][4]f32"], "", ""),
+    ("channels", ["[16][4][8][16]f32"], "channels.top_0=F,channels.intra_1=T", ""),
     ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
 ]
 

@@ -78,6 +78,34 @@ static void permute_view(BodyView *view, const int *perm) {
   view->arr = arr_permute(&view->arr, all);
 }
 
+// Rows of several dimensions that lie in one, as rows of one; or other names of their sizes.
+static bool reshape_view(BodyView *view, CoreType type) {
+  int rows[MAX_RANK], count = 0, kept = 0;
+  for (int d = 0; d < view->arr.rank; d++)
+    if (view->walked_by[d] < 0) rows[count++] = d;
+  if (type.rank != count && (type.rank != 1 || !count)) return false;
+  const ImpExp **shape = new_array(const ImpExp *, view->arr.rank + 1),
+               **strides = new_array(const ImpExp *, view->arr.rank + 1);
+  for (int d = 0, row = 0; d < view->arr.rank; d++) {
+    bool walked = view->walked_by[d] >= 0, last = row == count - 1;
+    bool stays = walked || type.rank == count || last;
+    if (!stays && !arr_lies_in_one(&view->arr, d, rows[row + 1])) return false;
+    if (stays) {
+      shape[kept] =
+          walked ? view->arr.shape[d] : imp_atom(type.dims[type.rank == count ? row : 0]);
+      strides[kept] = view->arr.strides[d];
+      view->walked_by[kept++] = view->walked_by[d];
+    }
+    row += !walked;
+  }
+  for (int d = kept; d < view->arr.rank; d++)
+    view->walked_by[d] = -1;
+  view->arr.rank = kept;
+  view->arr.shape = shape;
+  view->arr.strides = strides;
+  return true;
+}
+
 // What the body's statement makes a view of: one of the `count` views, or an array from outside.
 static BodyView body_view_of(Code *host, const BodyView *views, int count, Atom array) {
   for (int i = 0; i < count; i++)
@@ -92,13 +120,20 @@ static bool add_view(Code *host, const SegOp *seg, BodyView *views, int count,
                      const Stm *stm) {
   const Exp *exp = stm->exp;
   bool index = exp->kind == EXP_INDEX && !exp->u.index.checked;
-  if (!index && exp->kind != EXP_REARRANGE) return false;
-  Atom array = index ? exp->u.index.array : exp->u.rearrange.array;
-  if (array.u.var->type.rank + seg->dim_count > MAX_RANK) return false;
+  bool turns = exp->kind == EXP_REARRANGE;
+  if (!index && !turns && exp->kind != EXP_RESHAPE) return false;
+  Atom array = index   ? exp->u.index.array
+               : turns ? exp->u.rearrange.array
+                       : exp->u.reshape.array;
+  if (array.kind != ATOM_VAR || array.u.var->type.rank == 0 ||
+      array.u.var->type.rank + seg->dim_count > MAX_RANK)
+    return false;
   BodyView view = body_view_of(host, views, count, array);
   view.name = stm->binders[0];
-  if (!index) permute_view(&view, exp->u.rearrange.perm);
+  if (turns) permute_view(&view, exp->u.rearrange.perm);
   if (index && !index_view(seg, &view, exp->u.index.dims)) return false;
+  bool reshapes = exp->kind == EXP_RESHAPE;
+  if (reshapes && !reshape_view(&view, stm->binders[0]->type)) return false;
   views[count] = view;
   return true;
 }
@@ -116,21 +151,26 @@ static const Arr *whole_result(const SegOp *seg, const BodyView *views, Atom res
   return mem_copy(&whole, sizeof whole);
 }
 
-bool lower_copying_segmap(Code *host, const Stm *stm) {
+const Arr **copied_by_segmap(Code *k, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
   const Body *body = seg->body;
   BodyView *views = new_array(BodyView, body->stm_count + 1);
   const Arr **sources = new_array(const Arr *, stm->binder_count + 1);
   for (int i = 0; i < body->stm_count; i++)
-    if (!add_view(host, seg, views, i, &body->stms[i])) return false;
+    if (!add_view(k, seg, views, i, &body->stms[i])) return NULL;
   for (int i = 0; i < stm->binder_count; i++) {
     sources[i] = whole_result(seg, views, body->results[i]);
-    if (!sources[i]) return false;
+    if (!sources[i]) return NULL;
   }
-  for (int i = 0; i < stm->binder_count; i++) {
+  return sources;
+}
+
+bool lower_copying_segmap(Code *host, const Stm *stm) {
+  const Arr **sources = copied_by_segmap(host, stm);
+  for (int i = 0; sources && i < stm->binder_count; i++) {
     const Arr *out = host_out(host, stm->binders[i]);
     host_copy(host, out, sources[i]);
     code_bind(host, stm->binders[i], *out);
   }
-  return true;
+  return sources != NULL;
 }

@@ -34,7 +34,13 @@ static void run_point(Code *k, const SegOp *seg, const Arr *const *outs, int fro
 
 static void group_segmap(Group *g, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
-  const Arr **outs = alloc_outs(g, stm, 0);
+  const Arr **outs = alloc_outs(g, stm, 0), **copied = copied_by_segmap(&g->k, stm);
+  if (copied) {  // element by element, not a row to an item
+    for (int i = 0; i < stm->binder_count; i++)
+      group_copy(g, outs[i], copied[i]);
+    bind_outs(g, stm, outs);
+    return;
+  }
   group_barrier_if_dirty(g);
   ImpBuilder b;
   GroupPoints p =

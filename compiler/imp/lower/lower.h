@@ -330,6 +330,8 @@ const Arr *layout_copy(Code *host, const Var *var, const int *order);
 const Arr *layout_out(Code *host, const Var *binder, int space);
 // to = from through tiles; false, and nothing done, if that does not suit.
 bool layout_transpose(Code *host, const Arr *to, const Arr *from);
+// Are two dimensions one, with and without layouts, of which the second is the inner one?
+bool arr_lies_in_one(const Arr *arr, int outer, int inner);
 enum { TRANSPOSE_NARROW = 48 };  // elements of a row
 // The same of an array of which one of the two has rows of at most that many elements, one behind
 // the other; `row` and `place` are the dimensions.
@@ -370,6 +372,8 @@ bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs);
 bool lower_block_segmap(Code *host, const Stm *stm);
 // A segmap that only copies, in tiles where that pays; false, and nothing done, for others.
 bool lower_copying_segmap(Code *host, const Stm *stm);
+// What a segmap that only copies copies, for each of its results; NULL for others.
+const Arr **copied_by_segmap(Code *k, const Stm *stm);
 void lower_segred(Code *host, const Stm *stm);
 void lower_segscan(Code *host, const Stm *stm);
 // The same by groups (wide*.c)

@@ -35,7 +35,7 @@ static bool lies_in_one_if(const Arr *arr, bool layout, int d, int e) {
   return imp_same(as.strides[d], imp_mul(as.shape[e], as.strides[e]));
 }
 
-static bool lies_in_one(const Arr *arr, int d, int e) {
+bool arr_lies_in_one(const Arr *arr, int d, int e) {
   return lies_in_one_if(arr, true, d, e) && lies_in_one_if(arr, false, d, e);
 }
 
@@ -57,7 +57,7 @@ static Arr without_dim(const Arr *arr, int d, int into) {
 static void join_dims(Arr *to, Arr *from) {
   for (int d = 0; d < to->rank; d++)
     for (int e = 0; e < to->rank; e++) {
-      if (d == e || !lies_in_one(to, d, e) || !lies_in_one(from, d, e)) continue;
+      if (d == e || !arr_lies_in_one(to, d, e) || !arr_lies_in_one(from, d, e)) continue;
       *to = without_dim(to, d, e);
       *from = without_dim(from, d, e);
       d = e = -1;
