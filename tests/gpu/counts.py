@@ -89,7 +89,9 @@ def build_plugin(folder):
         return None
     include = os.path.dirname(os.path.dirname(headers[0]))
     command = ["c++", "-std=c++17", "-O2", "-fno-rtti", "-fPIC", "-shared", os.path.join(HERE, "warps.cc"), "-o", plugin,
-               "-isystem", include, "-isystem", f"{USR}/include"]
+               "-isystem", include]
+    if USR != "/usr":
+        command += ["-isystem", f"{USR}/include"]
     try:
         done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
     except OSError:
