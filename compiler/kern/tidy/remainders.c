@@ -2,6 +2,7 @@
 // (x + 1) % m         =>  x + 1 < m ? x + 1 : 0, where 0 <= x < m
 // (x + y) % m         =>  x + y < m ? x + y : x + y - m, where both are
 // (x - 1 + m) % m     =>  x > 0 ? x - 1 : m - 1, and (x + m + 1) % m likewise
+// x / p, x % p        =>  x >> k, x & (p - 1), where p = 1 << k or a product of such, and positive
 //
 // What loops carry counts as such if it begins so and each round keeps it so: the digits of a
 // number, the place in a ring or in a table of hashed keys.  Comes late, as other passes look for
@@ -158,6 +159,46 @@ static const Term *next_place(Remainders *r, const Term *t, const Term *m, bool 
   return p.by ? term_select(term_less(next, m), next, zero) : p.x;
 }
 
+// ---- division by powers of two
+
+// k, if the term is 2^k wherever it is positive (it may be -2^63, or 0 as a product); or NULL.
+// Shifts take their counts modulo 64, so k may be any number.
+static const Term *exponent(Remainders *r, const Term *t, int fuel) {
+  if (t->type != PRIM_I64 || fuel <= 0) return NULL;
+  if (t->kind == TERM_CONST) {
+    int64_t n = t->u.constant.u.i;
+    bool power = n > 0 && (n & (n - 1)) == 0;
+    return power ? term_i64(__builtin_ctzll((uint64_t)n)) : NULL;
+  }
+  const Term *let = t->kind == TERM_VAR ? map_get(r->lets, t->u.var) : NULL;
+  if (let) return exponent(r, let, fuel - 1);
+  if (t->kind != TERM_OP || (t->u.op.op != OP_SHL && t->u.op.op != OP_MUL)) return NULL;
+  const Term *a = exponent(r, t->u.op.args[0], fuel - 1), *b = t->u.op.args[1];
+  if (t->u.op.op == OP_MUL) b = exponent(r, b, fuel - 1);
+  return a && b ? term_add(a, b) : NULL;
+}
+
+// x / -2^63 or x % -2^63, rounded down.
+static const Term *by_least(bool remainder, const Term *x) {
+  const Term *zero = term_i64(0), *least = term_i64(INT64_MIN);
+  const Term *above = remainder ? term_op2(OP_ADD, x, least) : term_i64(-1);
+  const Term *same = remainder ? zero : term_i64(1), *rest = remainder ? x : zero;
+  return term_select(term_less(zero, x), above,
+                     term_select(term_op2(OP_EQ, x, least), same, rest));
+}
+
+// Rounded down, by a shift or a mask; or NULL.
+static const Term *by_power(Remainders *r, const Term *t) {
+  enum { POWER_FUEL = 8 };
+  const Term *x = t->u.op.args[0], *p = t->u.op.args[1];
+  bool remainder = t->u.op.op == OP_MOD;
+  const Term *k = p->kind == TERM_CONST ? NULL : exponent(r, p, POWER_FUEL);
+  if (!k || (!remainder && t->u.op.op != OP_DIV)) return NULL;
+  const Term *quick =
+      remainder ? term_op2(OP_AND, x, term_sub(p, term_i64(1))) : term_op2(OP_SHR, x, k);
+  return term_select(term_less(term_i64(0), p), quick, by_least(remainder, x));
+}
+
 // ---- rewriting
 
 static const Term *without_rounding(Remainders *r, const Term *t) {
@@ -165,6 +206,7 @@ static const Term *without_rounding(Remainders *r, const Term *t) {
   bool remainder = t->u.op.op == OP_MOD || t->u.op.op == OP_REM;
   const Term *turn = remainder ? turned(r, a, b) : NULL;
   if (remainder && !turn) turn = next_place(r, a, b, t->u.op.op == OP_MOD);
+  if (!turn) turn = by_power(r, t);
   if (turn) return turn;
   bool rounds = t->u.op.op == OP_MOD || t->u.op.op == OP_DIV;
   bool constant = b->kind == TERM_CONST && b->u.constant.u.i > 0;
