@@ -247,6 +247,7 @@ RT_FN int rt_border_of_neighbours(struct rt_context *ctx, struct rt_mem **to,
   struct rt_underway *u = (struct rt_underway *)rt_host_alloc(sizeof *u);
   int error = u->error = rt_border_own(ctx, to, from, g, u);
   if (w->failed) {  // which another border has told
+    rt_mem_release(ctx, &u->to);
     free(u);
     return error;
   }

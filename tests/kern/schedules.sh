@@ -825,5 +825,13 @@ expect 'what lies between others is not asked for again' 0 'let inside.* && [1-3
 expect 'eight bytes of each lane are turned 64 at a time' 2 'let turned_[0-9]+ : u8' out
 expect 'eight numbers of a lane are picked in three steps that they share' 24 'let picked_[0-9]+ : f32' out
 
+cat > powers.fl << 'END'
+entry powers [n] [k] (shifts: [k]i64) (xs: [n]i64) : [n][k]i64 =
+  map (\x -> map (\s -> let p = 1 << s in x / (2 * p) + x % p) shifts) xs
+END
+"$flc" dump --after imp powers.fl > out
+some 'divisions by powers of two that a kernel makes are shifts' ' >> ' out
+expect 'and masks' 0 ' (/|%) ' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

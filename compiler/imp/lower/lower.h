@@ -21,7 +21,7 @@ typedef struct Lower {
   Map *
       rooms;  // of the entry: Var -> const Room *: arrays that lie between rows of others
   Map *roomy;     // Mem -> const Room *: memory with such room
-  Map *underway;  // SegOp -> Underway: its border may still be on its way (interior.c)
+  Map *underway;  // SegOp -> Underway: its border may still be on its way
   Vec(const Kernel *) kernels;
   Vec(TuningParam) tuning;
   CopyNotes copies;
