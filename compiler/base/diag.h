@@ -18,6 +18,7 @@ typedef struct Compiler {
       sources;  // by the Name of its path, each imported file; an editor puts in what it holds
   int next_id;    // supply of numbers that tell fresh binders apart
   bool check_ir;  // run the IR checkers after every pass
+  bool explain;   // keep what schedules weighed (KernPlan.why)
 } Compiler;
 
 // A compiler whose messages go to standard error.

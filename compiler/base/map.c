@@ -8,22 +8,68 @@
 #include <string.h>
 
 typedef struct MapBinding {
-  const void *key;
+  const void *key;  // that of `removed`: of none
   const void *value;
-  bool removed;
 } MapBinding;
+
+static const char removed;
 
 struct Map {
   const Map *parent;
   MapBinding *bindings;
   uint32_t *table;      // 1 + position in `bindings`, 0 where free; NULL in a small map
   uint32_t used;        // bindings, the removed ones included
-  uint32_t capacity;    // of `bindings`
+  uint32_t capacity;    // of `bindings`: SMALL << 2 * its class
   uint32_t table_mask;  // size of the table - 1
   int count;            // bindings that were not removed
 };
 
-enum { SMALL = 8 };
+enum { SMALL = 8, CLASSES = 13 };
+
+// ---- memory
+
+// What maps have grown out of, or were emptied of, is kept for the next ones, by its class: most
+// maps live as long as one walk over a kernel, of which there are thousands.
+typedef struct Spare Spare;
+struct Spare {  // in the place of the first bindings
+  Spare *next;
+  uint32_t *table;
+};
+
+static Spare *spares[CLASSES];
+
+static int class_of(uint32_t capacity) {
+  int class = 0;
+  while ((uint32_t)SMALL << 2 * class < capacity)
+    class++;
+  return class;
+}
+
+// Gives the map, which has none, bindings for so many.
+static void take_memory(Map *map, uint32_t capacity) {
+  int class = class_of(capacity);
+  Spare *known = spares[class];
+  if (known) spares[class] = known->next;
+  map->bindings = known ? (MapBinding *)known : new_array(MapBinding, capacity);
+  map->capacity = capacity;
+  map->used = 0;
+  if (capacity == SMALL) return;
+  map->table_mask = capacity * 2 - 1;
+  size_t bytes = (map->table_mask + 1) * sizeof *map->table;
+  map->table = known ? memset(known->table, 0, bytes) : mem_alloc_plain(bytes);
+}
+
+// Cleared, so that nothing that it held stays alive.
+static void keep_memory(const Map *map) {
+  if (!map->bindings) return;
+  int class = class_of(map->capacity);
+  memset(map->bindings, 0, map->used * sizeof *map->bindings);
+  Spare *spare = (Spare *)map->bindings;
+  *spare = (Spare){ spares[class], map->table };
+  spares[class] = spare;
+}
+
+// ---- searching
 
 Map *map_new(const Map *parent) { return new_node(Map, .parent = parent); }
 
@@ -37,7 +83,7 @@ static MapBinding *find_in_table(const Map *map, const void *key) {
     uint32_t position = map->table[i & map->table_mask];
     if (!position) return NULL;
     MapBinding *b = &map->bindings[position - 1];
-    if (b->key == key && !b->removed) return b;
+    if (b->key == key) return b;
   }
 }
 
@@ -45,7 +91,7 @@ static MapBinding *find_binding(const Map *map, const void *key) {
   if (map->table) return find_in_table(map, key);
   for (uint32_t i = 0; i < map->used; i++) {
     MapBinding *b = &map->bindings[i];
-    if (b->key == key && !b->removed) return b;
+    if (b->key == key) return b;
   }
   return NULL;
 }
@@ -65,30 +111,23 @@ static void enter_table(Map *map, uint32_t position) {
   map->table[i & map->table_mask] = position + 1;
 }
 
-// A fresh table at most half full even when `bindings` is full.
-static void build_table(Map *map) {
-  uint32_t size = map->capacity * 2;
-  map->table = mem_alloc_plain(size * sizeof *map->table);
-  map->table_mask = size - 1;
-  for (uint32_t i = 0; i < map->used; i++)
-    enter_table(map, i);
+static void add_binding(Map *map, MapBinding binding) {
+  map->bindings[map->used] = binding;
+  if (map->table) enter_table(map, map->used);
+  map->used++;
 }
 
-// Room for one more binding; drops the removed ones on the way.
+// Room for one more binding; drops the removed ones on the way.  Tables are at most half full.
 static void grow_map(Map *map) {
+  Map old = *map;
   uint32_t wanted = SMALL;
-  while (wanted / 2 < (uint32_t)map->count)
-    wanted *= 2;
-  MapBinding *kept = new_array(MapBinding, wanted);
-  uint32_t used = 0;
-  for (uint32_t i = 0; i < map->used; i++) {
-    if (!map->bindings[i].removed) kept[used++] = map->bindings[i];
-  }
-  map->bindings = kept;
-  map->used = used;
-  map->capacity = wanted;
+  while (wanted <= (uint32_t)map->count + wanted / 4)
+    wanted *= 4;
   map->table = NULL;
-  if (wanted > SMALL) build_table(map);
+  take_memory(map, wanted);
+  for (uint32_t i = 0; i < old.used; i++)
+    if (old.bindings[i].key != &removed) add_binding(map, old.bindings[i]);
+  keep_memory(&old);
 }
 
 void map_put(Map *map, const void *key, const void *value) {
@@ -98,9 +137,7 @@ void map_put(Map *map, const void *key, const void *value) {
     return;
   }
   if (map->used == map->capacity) grow_map(map);
-  map->bindings[map->used] = (MapBinding){ .key = key, .value = value };
-  if (map->table) enter_table(map, map->used);
-  map->used++;
+  add_binding(map, (MapBinding){ .key = key, .value = value });
   map->count++;
 }
 
@@ -117,9 +154,14 @@ bool map_has(const Map *map, const void *key) { return find_upwards(map, key) !=
 void map_remove(Map *map, const void *key) {
   MapBinding *b = find_binding(map, key);
   if (!b) return;
-  b->removed = true;  // its place in the table stays, so that probing passes over it
+  b->key = &removed;  // its place in the table stays, so that probing passes over it
   b->value = NULL;
   map->count--;
+}
+
+void map_clear(Map *map) {
+  keep_memory(map);
+  *map = (Map){ .parent = map->parent };
 }
 
 int map_count(const Map *map) { return map->count; }
@@ -128,6 +170,6 @@ void map_each(const Map *map, void (*visit)(void *state, const void *key, void *
               void *state) {
   for (uint32_t i = 0; i < map->used; i++) {
     MapBinding b = map->bindings[i];
-    if (!b.removed) visit(state, b.key, without_const(b.value));
+    if (b.key != &removed) visit(state, b.key, without_const(b.value));
   }
 }

@@ -19,6 +19,10 @@ bool map_has(const Map *map, const void *key);
 // Removes `key` from this map; ancestors are left alone.
 void map_remove(Map *map, const void *key);
 
+// Removes all keys of this map itself; its memory goes to the next maps, so that one which is no
+// longer needed costs the collector nothing.
+void map_clear(Map *map);
+
 // The number of keys bound in this map itself.
 int map_count(const Map *map);
 

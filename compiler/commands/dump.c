@@ -75,6 +75,7 @@ static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   if (!decider_read_beside(c, &settings, path, "tuning")) return !diag_ok(c);
   take_choices(program, &settings, o->other_recipes);
   program->flatten = o->flatten;
+  c->explain = o->explain;
   const char *after = o->stats ? NULL : o->recipes || o->explain ? "imp" : o->after;
   bool ok = pipeline_run(c, program, after);
   if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);

@@ -45,6 +45,7 @@ static void add_branch(Assuming *a, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *assuming_block(KernMapper *m, const KernBlock *block) {
   Assuming *a = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

@@ -1,6 +1,7 @@
 // Names of axes, by which recipes call them.
 #include "base/map.h"
 #include "kern/kern.h"
+#include <string.h>
 
 typedef struct Naming {
   KernMapper mapper;
@@ -33,16 +34,22 @@ static const Axis *named_axis(Naming *n, const Axis *axis) {
   return out;
 }
 
+// Stays, and is shared, if all axes in it keep their names.
 static const KernBlock *name_block(KernMapper *m, const KernBlock *block) {
   Naming *n = m->state;
-  KernStm *stms = new_array(KernStm, block->count + 1);
+  KernStm *stms = NULL;
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     if (stm.kind == KERN_AXIS) stm.u.axis = named_axis(n, stm.u.axis);
-    stms[i] = kern_map_stm(m, &stm);
+    KernStm named = kern_map_stm(m, &stm);
+    if (memcmp(&named, &block->stms[i], sizeof named) == 0) continue;
+    if (!stms) stms = mem_copy(block->stms, sizeof *stms * (size_t)block->count);
+    stms[i] = named;
   }
-  return new_node(KernBlock, .stms = stms, .count = block->count,
-                  .results = block->results, .result_count = block->result_count);
+  if (!stms) return block;
+  KernBlock *out = mem_copy(block, sizeof *block);
+  out->stms = stms;
+  return out;
 }
 
 static void note_name(KernVisitor *v, const KernStm *stm) {

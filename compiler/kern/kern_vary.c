@@ -445,7 +445,7 @@ static AxisSet reg_bits(const Vary *v) {
 
 // ---- entries
 
-Vary *vary_stm(const KernStm *stm) {
+static Vary *analyse(const KernStm *stm) {
   Vary *v = new_node(Vary, .facts = map_new(NULL));
   for (v->changed = true; v->changed;) {
     v->changed = false;
@@ -455,6 +455,28 @@ Vary *vary_stm(const KernStm *stm) {
   j.visitor.state = &j;
   kern_visit_stm(&j.visitor, stm);
   return v;
+}
+
+// What was found last of axes, which never change: a step asks whether lanes can run, then the cost
+// model what of them differs, of the same axis several times.
+enum { RECENT = 16 };
+typedef struct Recent {
+  const Axis *axis;
+  const Var *const *binders;
+  const Vary *vary;
+} Recent;
+
+static Recent recent[RECENT];
+static unsigned recent_count;
+
+const Vary *vary_stm(const KernStm *stm) {
+  if (stm->kind != KERN_AXIS) return analyse(stm);
+  for (int i = 0; i < RECENT; i++)
+    if (recent[i].axis == stm->u.axis && recent[i].binders == stm->binders)
+      return recent[i].vary;
+  Recent *last = &recent[recent_count++ % RECENT];
+  *last = (Recent){ stm->u.axis, stm->binders, analyse(stm) };
+  return last->vary;
 }
 
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set) {

@@ -25,7 +25,7 @@ typedef struct Affine {
 
 // Analyses a statement or block in the scope of which lockstep axes stand; what is bound outside is
 // the same at all points.
-Vary *vary_stm(const KernStm *stm);
+const Vary *vary_stm(const KernStm *stm);
 // The same for an operator's block: its params differ between the points of `set`, as `outer` (or
 // NULL) says of the rest.
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set);

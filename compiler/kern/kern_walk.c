@@ -1,5 +1,6 @@
 // The recursion over kernels, once: looking (each), rewriting (map), copying (rename).
 #include "kern/kern.h"
+#include <string.h>
 
 // ---- blocks of a statement
 
@@ -149,6 +150,8 @@ void kern_visit_block(KernVisitor *v, const KernBlock *block) {
 }
 
 // ---- rewriting
+//
+// What stays as it is is shared with what it comes from.
 
 static const Term *map_term(KernMapper *m, const Term *term) {
   return m->term && term ? m->term(m, term) : term;
@@ -156,10 +159,14 @@ static const Term *map_term(KernMapper *m, const Term *term) {
 
 static const Term *const *map_terms(KernMapper *m, const Term *const *terms, int count) {
   if (!terms || !m->term) return terms;
-  const Term **out = new_array(const Term *, count + 1);
-  for (int i = 0; i < count; i++)
-    out[i] = m->term(m, terms[i]);
-  return out;
+  const Term **out = NULL;
+  for (int i = 0; i < count; i++) {
+    const Term *term = m->term(m, terms[i]);
+    if (term == terms[i]) continue;
+    if (!out) out = mem_copy(terms, sizeof(Term *) * (size_t)count);
+    out[i] = term;
+  }
+  return out ? out : terms;
 }
 
 const Term *const *kern_map_results(KernMapper *m, const KernBlock *block) {
@@ -167,11 +174,19 @@ const Term *const *kern_map_results(KernMapper *m, const KernBlock *block) {
 }
 
 const KernBlock *kern_map_block(KernMapper *m, const KernBlock *block) {
-  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
-  kern_expect(&b, block->count);
-  for (int i = 0; i < block->count; i++)
-    kern_add(&b, kern_map_stm(m, &block->stms[i]));
-  return kern_block(&b, kern_map_results(m, block), block->result_count);
+  KernStm *stms = NULL;
+  for (int i = 0; i < block->count; i++) {
+    KernStm stm = kern_map_stm(m, &block->stms[i]);
+    if (memcmp(&stm, &block->stms[i], sizeof stm) == 0) continue;
+    if (!stms) stms = mem_copy(block->stms, sizeof *stms * (size_t)block->count);
+    stms[i] = stm;
+  }
+  const Term *const *results = kern_map_results(m, block);
+  if (!stms && results == block->results) return block;
+  KernBlock *out = mem_copy(block, sizeof *block);
+  if (stms) out->stms = stms;
+  out->results = results;
+  return out;
 }
 
 static const Var *const *map_binders(KernMapper *m, const Var *const *vars, int count) {
@@ -199,13 +214,18 @@ static KernOp map_op(KernMapper *m, KernOp op) {
 }
 
 static const KernOp *map_ops(KernMapper *m, const KernOp *ops, int count) {
-  KernOp *out = new_array(KernOp, count + 1);
-  for (int i = 0; i < count; i++)
-    out[i] = map_op(m, ops[i]);
-  return out;
+  KernOp *out = NULL;
+  for (int i = 0; i < count; i++) {
+    KernOp op = map_op(m, ops[i]);
+    if (memcmp(&op, &ops[i], sizeof op) == 0) continue;
+    if (!out) out = mem_copy(ops, sizeof *ops * (size_t)count);
+    out[i] = op;
+  }
+  return out ? out : ops;
 }
 
 static const KernHist *map_hists(KernMapper *m, const KernHist *hists, int count) {
+  if (!count) return hists;
   KernHist *out = new_array(KernHist, count + 1);
   for (int i = 0; i < count; i++) {
     Access *dests = new_array(Access, hists[i].op.count + 1);
@@ -217,18 +237,19 @@ static const KernHist *map_hists(KernMapper *m, const KernHist *hists, int count
 }
 
 static const Axis *map_axis(KernMapper *m, const Axis *from) {
-  Axis *axis = mem_copy(from, sizeof *from);
+  Axis axis;
+  memcpy(&axis, from, sizeof axis);
   int inits = from->params ? from->param_count : kern_sum_count(from);
-  axis->width = map_term(m, from->width);
-  axis->inits = map_terms(m, from->inits, inits);
-  if (m->binder) axis->index = m->binder(m, from->index);
-  axis->params = map_binders(m, from->params, from->param_count);
-  axis->body = map_block(m, from->body);
-  axis->ops = map_ops(m, from->ops, from->op_count);
-  axis->hists = map_hists(m, from->hists, from->hist_count);
-  axis->sums = map_binders(m, from->sums, kern_sum_count(from));
-  axis->after = map_block(m, from->after);
-  return axis;
+  axis.width = map_term(m, from->width);
+  axis.inits = map_terms(m, from->inits, inits);
+  if (m->binder) axis.index = m->binder(m, from->index);
+  axis.params = map_binders(m, from->params, from->param_count);
+  axis.body = map_block(m, from->body);
+  axis.ops = map_ops(m, from->ops, from->op_count);
+  axis.hists = map_hists(m, from->hists, from->hist_count);
+  axis.sums = map_binders(m, from->sums, kern_sum_count(from));
+  axis.after = map_block(m, from->after);
+  return memcmp(&axis, from, sizeof axis) ? mem_copy(&axis, sizeof axis) : from;
 }
 
 static void map_while(KernMapper *m, KernStm *stm) {
@@ -352,5 +373,8 @@ const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *b
                    .block = rename_block,
                    .binder = rename_binder,
                    .state = &r };
-  return rename_block(&m, block);
+  const KernBlock *copy = rename_block(&m, block);
+  map_clear(r.terms);
+  map_clear(r.tensors);
+  return copy;
 }

@@ -41,7 +41,7 @@ typedef enum KernShare { SHARE_NONE, SHARE_KEEP, SHARE_TAKE } KernShare;
 typedef struct KernPlan KernPlan;
 struct KernPlan {
   Name name;              // what recipes call the kernel; NULL: that of the plan before
-  const KernWhy *why;     // NULL: the user's choice, or explained by the plan before
+  const KernWhy *why;     // if asked for; NULL: the user's choice, or in the plan before
   const KernBlock *lets;  // scalars of the host that what follows mentions; or NULL
   const Term *condition;  // of the host; NULL: always
   const KernPlan *otherwise;  // if the condition does not hold

@@ -85,6 +85,25 @@ static void forgets_removed_keys(void) {
   CHECK(map_has(map, &keys[MANY - 20]) && !map_has(map, &keys[MANY - 21]));
 }
 
+// What a map is emptied of serves the next one, of which it knows nothing.
+static void is_empty_when_cleared(void) {
+  const int *keys = numbers(MANY);
+  Map *outer = map_new(NULL), *map = map_new(outer);
+  map_put(outer, &keys[1], &keys[2]);
+  for (int round = 0; round < 3; round++) {
+    Map *other = map_new(NULL);
+    for (int i = 0; i < MANY; i++) {
+      map_put(map, &keys[i], &keys[0]);
+      if (i % 3 == round) map_put(other, &keys[i], &keys[round]);
+    }
+    map_clear(map);
+    CHECK(map_count(map) == 0 && !map_has(map, &keys[0]));
+    CHECK(map_get(map, &keys[1]) == &keys[2]);
+    for (int i = 0; i < MANY; i++)
+      CHECK(map_get(other, &keys[i]) == (i % 3 == round ? &keys[round] : NULL));
+  }
+}
+
 static void interns_names(void) {
   NameTable *table = name_table_new();
   Name first = name_of(table, "xs");
@@ -103,6 +122,7 @@ int main(void) {
   tells_null_from_absent();
   visits_in_order_of_putting();
   forgets_removed_keys();
+  is_empty_when_cleared();
   interns_names();
   return 0;
 }

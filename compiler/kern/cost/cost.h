@@ -34,8 +34,7 @@ typedef struct Cost {
   Map *beside;
   Map *by_index;  // Var: bools that indices decide, for most vectors alike in all lanes
   double times;   // that this code runs
-  Name watched;   // an axis, and what it costs
-  double *of_watched;
+  Map *of_axes;   // Name -> double *: what axes cost; or NULL
   double cycles;
   KernCount *count;  // of a kernel without lanes and registers; or NULL
   Map *counted;      // root tensors, whose bytes are counted

@@ -1,5 +1,6 @@
 // Why a kernel has the recipe that it has: what was weighed, and what was left out.
 #include "kern/cost/kern_cost.h"
+#include "kern/kern_ask.h"
 #include "kern/plan.h"
 
 static const char *condition_text(const Term *condition) {
@@ -42,7 +43,11 @@ static void explain_notes(Text *t, const KernWhy *why) {
 static void explain_choice(Text *t, const KernPlan *plan) {
   const KernWhy *why = plan->why;
   CostGuess guess = {
-    .naive = why->naive, .points = why->points, .trips = why->trips, .length = why->length
+    .naive = why->naive,
+    .points = why->points,
+    .trips = why->trips,
+    .length = why->length,
+    .in_place = kern_updates_in_place(why->naive->body)
   };
   KernCount count = kern_count(why->naive, &guess);
   text_newline(t);

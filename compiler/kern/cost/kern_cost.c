@@ -160,6 +160,14 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
+static void note_axis(const Cost *s, Name axis, double cycles) {
+  double *known = map_get(s->of_axes, axis);
+  if (known)
+    *known += cycles;
+  else
+    map_put(s->of_axes, axis, mem_copy(&cycles, sizeof cycles));
+}
+
 static void cost_axis(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   double before = s->cycles;
@@ -167,7 +175,7 @@ static void cost_axis(Cost *s, const KernStm *stm) {
     cost_lock(s, stm);
   else
     cost_seq(s, stm);
-  if (axis->name == s->watched) *s->of_watched += s->cycles - before;
+  if (s->of_axes) note_axis(s, axis->name, s->cycles - before);
 }
 
 // ---- statements
@@ -345,21 +353,24 @@ static void cost_block(Cost *s, const KernBlock *block) {
   }
 }
 
-static double total_cost(const Kern *kern, const CostGuess *guess, Name watched,
-                         double *of_watched, KernCount *count) {
+static double total_cost(const Kern *kern, const CostGuess *guess, Map *of_axes,
+                         KernCount *count) {
   Cost s = { .guess = guess,
              .times = 1,
-             .in_place = kern_updates_in_place(guess->naive->body),
+             .in_place = guess->in_place,
              .values = map_new(NULL),
              .usual = kern->usual,
              .by_index = map_new(NULL),
              .beside = map_new(NULL),
-             .watched = watched,
-             .of_watched = of_watched,
+             .of_axes = of_axes,
              .count = count,
              .counted = map_new(NULL) };
   cost_guess_sizes(&s);
   cost_block(&s, kern->body);
+  map_clear(s.values);
+  map_clear(s.by_index);
+  map_clear(s.beside);
+  map_clear(s.counted);
   return s.cycles;
 }
 
@@ -375,21 +386,23 @@ static bool holds(const Cost *s, const Term *t) {
 bool kern_holds(const CostGuess *guess, const Term *condition) {
   Cost s = { .guess = guess, .values = map_new(NULL) };
   cost_guess_sizes(&s);
-  return holds(&s, condition);
+  bool it_holds = holds(&s, condition);
+  map_clear(s.values);
+  return it_holds;
 }
 
 double kern_cost(const Kern *kern, const CostGuess *guess) {
-  return total_cost(kern, guess, NULL, NULL, NULL);
+  return total_cost(kern, guess, NULL, NULL);
 }
 
-double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis) {
-  double cycles = 0;
-  total_cost(kern, guess, axis, &cycles, NULL);
-  return cycles;
+const KernCosts *kern_costs(const Kern *kern, const CostGuess *guess) {
+  Map *of_axes = map_new(NULL);
+  double all = total_cost(kern, guess, of_axes, NULL);
+  return new_node(KernCosts, .all = all, .of_axes = of_axes);
 }
 
 KernCount kern_count(const Kern *naive, const CostGuess *guess) {
   KernCount count = { 0 };
-  total_cost(naive, guess, NULL, NULL, &count);
+  total_cost(naive, guess, NULL, &count);
   return count;
 }

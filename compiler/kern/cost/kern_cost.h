@@ -9,6 +9,7 @@ typedef struct CostGuess {
   double points;      // has so many points in each dimension
   double trips;       // other sizes
   const Var *length;  // but for this one, the length of a chunk; or NULL
+  bool in_place;      // `naive` reads what it overwrites (kern_updates_in_place)
 } CostGuess;
 enum { CHUNK_TRIPS = 4000 };  // what chunks are taken to have
 
@@ -24,8 +25,12 @@ typedef struct KernCount {
 } KernCount;
 KernCount kern_count(const Kern *naive, const CostGuess *guess);
 
-// What an axis has of the cost.
-double kern_axis_cost(const Kern *kern, const CostGuess *guess, Name axis);
+// The same, and what each axis has of it: Name -> const double *.
+typedef struct KernCosts {
+  double all;
+  const Map *of_axes;
+} KernCosts;
+const KernCosts *kern_costs(const Kern *kern, const CostGuess *guess);
 
 // Does what a round of a loop reads decide where the next one reads? (waits.c)
 bool kern_searches(const Var *const *params, int count, const KernBlock *body);

@@ -203,6 +203,7 @@ static void add_store(Placing *p, KernBuilder *b, Access to, const Term *value);
 
 static const KernBlock *storing(Placing *p, Access to, const KernBlock *block) {
   KernBuilder b = kern_builder(p->mapper.c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++)
     kern_add(&b, block->stms[i]);
   add_store(p, &b, to, block->results[0]);
@@ -240,6 +241,7 @@ static Access with_plain_index(const Placing *p, Access to) {
 static const KernBlock *store_in(KernMapper *m, const KernBlock *block) {
   Placing *p = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   bool outside = p->in_loop;
   for (int i = 0; i < block->count; i++) {
     const KernStm *old = &block->stms[i];

@@ -331,6 +331,7 @@ static void add_all_early(Loads *p, KernBuilder *b, const KernStm *loop) {
 static const KernBlock *load_in(KernMapper *m, const KernBlock *block) {
   Loads *p = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     const EarlyLoad *early =

@@ -131,6 +131,7 @@ static void copy_part(const Saved *s, KernBuilder *b, const SavedPart *part, int
 const KernBlock *in_place_with_saved(const Saved *s, const KernBlock *block) {
   if (!s->parts.count) return block;
   KernBuilder b = kern_builder(s->c, block->count ? block->stms[0].loc : (Loc){ 0 });
+  kern_expect(&b, block->count);
   vec_each (SavedPart *const *, part, &s->parts) {
     const Term **from = new_array(const Term *, s->from.tensor->rank + 1);
     kern_add(&b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = (*part)->part });

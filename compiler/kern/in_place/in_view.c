@@ -44,6 +44,7 @@ static void see_bins(KernVisitor *v, const KernStm *stm) {
 static const KernBlock *move_in(KernMapper *mapper, const KernBlock *block) {
   const MovingOut *m = mapper->state;
   KernBuilder b = kern_builder(mapper->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(mapper, &block->stms[i]);
     b.loc = stm.loc;

@@ -62,6 +62,7 @@ static bool reads_columns_only(Banding *x) {
 static const KernBlock *columns_in_bands(KernMapper *m, const KernBlock *block) {
   Banding *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     if (stm.kind == KERN_LOAD && is_column(x, stm.u.load)) {

@@ -23,10 +23,16 @@ bool schedule_offer(const Schedule *s, Candidates *out, const Candidate *cand) {
   return !offer.recipe.failed;
 }
 
+CostGuess schedule_guess(const Schedule *s, double trips) {
+  return (CostGuess){ .naive = s->kern,
+                      .points = POINTS,
+                      .trips = trips,
+                      .length = s->length,
+                      .in_place = s->in_place };
+}
+
 double schedule_cost(const Schedule *s, const Kern *kern, double trips) {
-  CostGuess guess = {
-    .naive = s->kern, .points = POINTS, .trips = trips, .length = s->length
-  };
+  CostGuess guess = schedule_guess(s, trips);
   return kern_cost(kern, &guess);
 }
 
@@ -55,7 +61,7 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
 }
 
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
-  bool move = !kern_updates_in_place(s->kern->body);
+  bool move = !s->in_place;
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
     if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
@@ -225,7 +231,7 @@ static const KernPlan *before_last(const Schedule *s, const KernPlan *plan,
 static const KernPlan *with_moved_rows(const Schedule *s, Candidates *all,
                                        const KernPlan *chosen) {
   Candidate moved;
-  if (kern_updates_in_place(s->kern->body) || !schedule_moved_rows(s, &moved))
+  if (s->in_place || !schedule_moved_rows(s, &moved))
     return chosen;
   moved.cost = cost_of(s, &moved, TRIPS);
   vec_push(all, moved);
@@ -247,6 +253,7 @@ static const KernTry *tries_of(const Candidates *all) {
 
 static const KernPlan *explained(const Schedule *s, const Candidates *all,
                                  const KernPlan *chosen) {
+  if (!s->c->explain) return chosen;
   KernWhy why = { .naive = s->kern,
                   .points = POINTS,
                   .trips = TRIPS,

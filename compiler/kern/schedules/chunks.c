@@ -298,6 +298,7 @@ static void make_partials(Cut *x) {
 // Without stores to the host's arrays: a scan's first phase stores nothing else.
 static const KernBlock *without_stores(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool outside = stm->kind == KERN_STORE &&

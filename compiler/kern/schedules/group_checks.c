@@ -202,6 +202,7 @@ static KernStm without_checks_in(HostChecks *h, const KernStm *stm) {
 static const KernBlock *without_checks(KernMapper *m, const KernBlock *block) {
   HostChecks *h = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

@@ -50,6 +50,7 @@ static void add_with_long_sums(LongSums *s, KernBuilder *b, const KernStm *stm, 
 static const KernBlock *long_block(KernMapper *m, const KernBlock *block) {
   LongSums *s = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool grid = stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_GRID;

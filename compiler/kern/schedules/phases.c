@@ -293,6 +293,7 @@ typedef struct InPhases {
 static const KernBlock *phases_of_block(KernMapper *m, const KernBlock *block) {
   InPhases *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     b.loc = stm.loc;

@@ -90,7 +90,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
-  bool once = kern_updates_in_place(s->kern->body);
+  bool once = s->in_place;
   cand.across = lanes;
   cand.weight = weight_of_lanes(lanes);
   if (once) recipe_where(&cand.recipe, last->name, lanes);
@@ -147,7 +147,7 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
                      .recipe = recipe_new(s->c, s->kern) };
   schedule_widen_grid(&cand.recipe);
   const Axis *rows = rows_of_tile(cand.recipe.kern);
-  if (!schedule_last_grid(cand.recipe.kern) || kern_updates_in_place(s->kern->body) ||
+  if (!schedule_last_grid(cand.recipe.kern) || s->in_place ||
       (height > 1 && !rows))
     return;
   if (height > 1 &&
@@ -184,7 +184,7 @@ static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
 }
 
 void schedule_rows_of_chunks(const Schedule *s, Candidates *out) {
-  if (kern_updates_in_place(s->kern->body)) return;
+  if (s->in_place) return;
   add_rows_of_chunks(s, out, LANES);
   add_rows_of_chunks(s, out, NARROW);
 }

@@ -32,7 +32,7 @@ static bool find_product(const Schedule *s, Recipe *r, ProductNest *out) {
   out->columns = schedule_last_grid(r->kern);
   out->rows = out->columns ? schedule_axis_before(r->kern, out->columns) : NULL;
   out->sum = only_sum(r->kern);
-  return out->rows && out->sum && !kern_updates_in_place(s->kern->body) &&
+  return out->rows && out->sum && !s->in_place &&
          schedule_shared(r->kern, out->sum->body, out->rows).found &&
          schedule_shared(r->kern, out->sum->body, out->columns).found;
 }

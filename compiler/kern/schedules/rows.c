@@ -59,26 +59,27 @@ static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
 }
 
 // The kernels are those before and after each step, of which most are asked about several times.
-static double cost_of_rows(const Schedule *s, const Kern *kern, const CostGuess *guess) {
-  const double *known = map_get(s->row_costs, kern);
-  if (known) return *known;
-  double cost = kern_cost(kern, guess);
-  map_put(s->row_costs, kern, mem_copy(&cost, sizeof cost));
-  return cost;
+static const KernCosts *costs_of_rows(const Schedule *s, const Kern *kern) {
+  enum { LONG = 250 };
+  const KernCosts *known = map_get(s->row_costs, kern);
+  if (known) return known;
+  CostGuess guess = schedule_guess(s, LONG);
+  known = kern_costs(kern, &guess);
+  map_put(s->row_costs, kern, known);
+  return known;
 }
 
 // Does the recipe make an axis of `before` faster by a fifth at least?
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
-  CostGuess guess = {
-    .naive = s->kern, .points = POINTS, .trips = 250, .length = s->length
-  };
-  double saved = cost_of_rows(s, before, &guess) - cost_of_rows(s, r->kern, &guess);
-  if (saved > 0) return saved > 0.2 * kern_axis_cost(before, &guess, axis);
+  const KernCosts *costs = costs_of_rows(s, before);
+  const double *known = map_get(costs->of_axes, axis);
+  double of_axis = known ? *known : 0, saved = costs->all - costs_of_rows(s, r->kern)->all;
+  if (saved > 0) return saved > 0.2 * of_axis;
   // Of a part that has no points, as its borders are guessed, nothing is known.
   Step step = { .c = s->c };
   const KernStm *stm = step_axis(&step, before, axis);
   return stm && !kern_host_knows(before, stm->u.axis->width) &&
-         kern_axis_cost(before, &guess, axis) == 0;
+         of_axis == 0;
 }
 
 // Conditions that are the same for a row decided before it.

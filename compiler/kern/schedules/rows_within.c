@@ -321,6 +321,7 @@ static bool finds_division(RowsWithin *x, const KernStm *stm) {
 static const KernBlock *block_with_rows(KernMapper *m, const KernBlock *block) {
   RowsWithin *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     b.loc = stm.loc;

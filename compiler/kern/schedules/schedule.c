@@ -69,10 +69,14 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
   Name name = name_of_kernel(s, kern);
   kern = kern_turn_rows(s->c, kern_rows_within(s->c, kern));
   KernNotes notes = { 0 };
-  Schedule schedule = { s->c,          kern,
-                        &notes,        use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
-                        map_new(NULL), s->book,
-                        name };
+  Schedule schedule = { .c = s->c,
+                        .kern = kern,
+                        .notes = &notes,
+                        .length = use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
+                        .in_place = kern_updates_in_place(kern->body),
+                        .row_costs = map_new(NULL),
+                        .book = s->book,
+                        .name = name };
   const KernPlan *chosen = book_plan(s->c, s->book, name, kern);
   KernPlan plan = chosen ? *chosen : *schedule_cheapest(&schedule, use);
   plan.name = name;

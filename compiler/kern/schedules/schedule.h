@@ -19,7 +19,8 @@ typedef struct Schedule {
   const Kern *kern;
   KernNotes *notes;        // what was left out, and why
   const Var *length;       // of a chunk, if the kernel has chunks: CostGuess.length
-  Map *row_costs;          // Kern -> const double *
+  bool in_place;           // CostGuess.in_place
+  Map *row_costs;          // Kern -> const KernCosts *
   const RecipeBook *book;  // or NULL
   Name name;               // of the kernel, for recipes
 } Schedule;
@@ -46,6 +47,7 @@ void schedule_leave_out(const Schedule *s, const char *what, const char *why);
 bool schedule_offer(const Schedule *s, Candidates *out, const Candidate *cand);
 // What the kernel costs if loops have so many rounds.
 double schedule_cost(const Schedule *s, const Kern *kern, double trips);
+CostGuess schedule_guess(const Schedule *s, double trips);
 // As a plan, without what stands behind it.
 KernPlan schedule_plan_of(const Candidate *cand);
 // What the cost model picks.

@@ -200,7 +200,7 @@ void schedule_short(const Schedule *s, Candidates *out) {
   const Axis *last = schedule_last_grid(s->kern);
   int64_t width = short_width(last);
   Recipe loops = recipe_new(s->c, s->kern);
-  if (!last || kern_updates_in_place(s->kern->body)) return;
+  if (!last || s->in_place) return;
   add_planes(s, out);
   if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);
   if (!width || !loops_of_points(&loops) || loops.failed) return;

@@ -32,6 +32,7 @@ static void add_stores(KernMapper *m, KernBuilder *b, const KernStm *stm) {
 
 static const KernBlock *with_spare(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     b.loc = block->stms[i].loc;
     if (goes_spare(&block->stms[i]))

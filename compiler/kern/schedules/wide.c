@@ -37,7 +37,7 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   schedule_unroll_short(r, true);
   const Axis *last = schedule_last_grid(r->kern);
   const Axis *before = last ? schedule_axis_before(r->kern, last) : NULL;
-  if (!last || kern_updates_in_place(s->kern->body) || (height > 1 && !before) ||
+  if (!last || s->in_place || (height > 1 && !before) ||
       schedule_has_loop(last->body))
     return;
   if (height > 1 && !schedule_rows_near(r->kern, before, last)) {

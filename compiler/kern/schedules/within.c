@@ -72,7 +72,7 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
                      .weight = LANES * vectors * height };
   const Axis *last = schedule_last_grid(s->kern);
   AxisStms maps = maps_of_loops(s->kern);
-  if (!last || !maps.count || kern_updates_in_place(s->kern->body)) return;
+  if (!last || !maps.count || s->in_place) return;
   AxisStms rows = schedule_innermost(s->kern);
   if (height > 1) recipe_split(&cand.recipe, last->name, height, SPLIT_OVERLAP);
   vec_each (const KernStm **, stm, &maps)
@@ -102,7 +102,7 @@ static void add_maps_apart(const Schedule *s, Candidates *out) {
   Candidate cand = { .what = "inner points or rows in lanes, map by map",
                      .recipe = recipe_new(s->c, s->kern) };
   AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
-  if (maps.count < (kern_updates_in_place(s->kern->body) ? 1 : 2)) return;
+  if (maps.count < (s->in_place ? 1 : 2)) return;
   vec_each (const KernStm **, map, &maps)
     add_map_or_rows(s, &cand.recipe, *map);
   vec_each (const KernStm **, row, &rows)

@@ -129,6 +129,7 @@ static KernStm turned_axis(Wraps *x, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *turned_rows(KernMapper *m, const KernBlock *block) {
   Wraps *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     b.loc = stm.loc;

@@ -226,6 +226,7 @@ static const KernStm *cut_copy(Cutting *x, const KernStm *stm) {
 static const KernBlock *begin_at(Cutting *x, const Axis *axis, const Var *k,
                                  const Term *first, const KernBlock *body) {
   KernBuilder b = kern_builder(x->c, axis->index->loc);
+  kern_expect(&b, body->count);
   kern_let_var(&b, axis->index, term_add(first, term_var(k)));
   for (int i = 0; i < body->count; i++)
     kern_add(&b, body->stms[i]);

@@ -222,6 +222,7 @@ static const KernBlock *all_points(Interior *x, const KernBlock *block) {
 static void add_moved_part(Interior *x, KernBuilder *b, const Axis *axis, const Var *t,
                            const Term *width, const Term *at, const KernBlock *body) {
   KernBuilder inner = kern_builder(x->c, b->loc);
+  kern_expect(&inner, body->count);
   body = kern_turn_points(b, axis->index, axis->width, body);
   Axis part = { .name = axis->name, .index = t, .width = width, .role = AXIS_MAP };
   kern_let_var(&inner, axis->index, at);

@@ -84,6 +84,7 @@ static const Term *const *neutral_terms(const Axis *axis) {
 static const KernBlock *with_index(Split *x, const Var *index, const Term *value,
                                    const KernBlock *body) {
   KernBuilder b = kern_builder(x->s->c, index->loc);
+  kern_expect(&b, body->count);
   kern_let_var(&b, index, value);
   for (int i = 0; i < body->count; i++)
     kern_add(&b, body->stms[i]);
@@ -114,6 +115,7 @@ typedef struct SplitGuard {
 static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
   const SplitGuard *g = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
@@ -138,6 +140,7 @@ static const KernBlock *neutral_outside(Split *x, const Axis *axis, const Term *
   const Term *const *neutral = neutral_terms(axis);
   const Term **results = new_array(const Term *, body->result_count + 1);
   KernBuilder b = kern_builder(x->s->c, axis->index->loc);
+  kern_expect(&b, body->count);
   for (int i = 0; i < body->count; i++)
     kern_add(&b, body->stms[i]);
   for (int i = 0; i < body->result_count; i++)

@@ -605,6 +605,7 @@ static const Access *access_of(const KernStm *stm) {
 static const KernBlock *with_tiles(Staging *x, KernBuilder *before,
                                    const KernBlock *block) {
   KernBuilder b = kern_builder(x->s->c, before->loc);
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     const Access *access = access_of(&stm);

@@ -32,7 +32,7 @@ typedef struct StageRows {
   Step *s;
   const Kern *kern;
   const Axis *axis;
-  Vary *vary;
+  const Vary *vary;
   Map *inside;  // variables that the loop binds
   Map *lets;    // and those that are lets -> const Term *
   Map *stored;  // root tensors
@@ -235,6 +235,7 @@ static Access in_row(const StageRow *row) {
 static const KernBlock *read_rows(KernMapper *m, const KernBlock *block) {
   const StageRows *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     const StageRow *row =

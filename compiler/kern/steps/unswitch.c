@@ -85,6 +85,7 @@ static void add_side(KernBuilder *b, const KernStm *stm, const UniformIf *u, boo
   Axis copy = *stm->u.axis;
   const KernBlock *all = copy.body;
   KernBuilder body = kern_builder(b->c, stm->loc);
+  kern_expect(&body, all->count);
   for (int i = 0; i < all->count; i++) {
     bool here = &all->stms[i] == branch, narrower = here && holds && u->rest;
     if (narrower) kern_add(&body, rest);

@@ -101,6 +101,7 @@ static const KernBlock *bound_rooms(KernMapper *m, const KernBlock *block) {
   Rooms *r = m->state;
   const Facts *around = r->facts;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

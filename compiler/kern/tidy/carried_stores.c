@@ -148,6 +148,7 @@ static bool find_store(CarriedStore *s) {
 static const KernBlock *without_carried_loads(KernMapper *m, const KernBlock *block) {
   CarriedStore *s = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
@@ -269,6 +270,7 @@ static bool add_carrying(Compiler *c, KernBuilder *b, KernStm *stm) {
 
 static const KernBlock *carry_stores(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     b.loc = stm.loc;

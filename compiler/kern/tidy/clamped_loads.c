@@ -143,6 +143,7 @@ static void see_copy(Clamping *s, const KernStm *stm) {
 static const KernBlock *clamp_in(KernMapper *m, const KernBlock *block) {
   Clamping *s = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

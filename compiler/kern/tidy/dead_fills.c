@@ -148,6 +148,7 @@ static bool is_dead(const KernBlock *block, int at) {
 
 static const KernBlock *without_fills(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     if (is_dead(block, i)) continue;
     b.loc = block->stms[i].loc;

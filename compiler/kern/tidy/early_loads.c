@@ -76,6 +76,7 @@ static void add_early_loads(EarlyLoads *l, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *load_early(KernMapper *m, const KernBlock *block) {
   EarlyLoads *l = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

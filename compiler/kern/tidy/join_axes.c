@@ -92,6 +92,7 @@ static bool can_join(Joining *x) {
 static const KernBlock *join_places(KernMapper *m, const KernBlock *block) {
   const Joining *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     if (stm.kind == KERN_LOAD && is_joined_place(x, stm.u.load)) {

@@ -121,6 +121,7 @@ static const KernBlock *drop_known(KernMapper *m, const KernBlock *block) {
   Dropping *d = m->state;
   const Facts *around = d->facts, *facts = around;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     add_known(d, facts, &b, stm);

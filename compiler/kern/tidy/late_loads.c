@@ -86,6 +86,7 @@ static bool is_long(const KernStm *stm) {
 static const KernBlock *load_late(KernMapper *m, const KernBlock *block) {
   LateLoads *l = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   LateLoads here = { .stored = l->stored, .late = map_new(NULL) };
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];

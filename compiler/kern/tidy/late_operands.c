@@ -71,6 +71,7 @@ static KernStm regroup_loop(const Late *l, const KernStm *stm) {
 static const KernBlock *regroup(KernMapper *m, const KernBlock *block) {
   Late *l = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

@@ -103,6 +103,7 @@ static const KernBlock *after_once(MadeAgain *a, const Axis *axis) {
 
 static const KernBlock *made_once(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     if (stm.kind == KERN_AXIS && stm.u.axis->after) {

@@ -148,6 +148,7 @@ static Access in_own_row(const OwnRow *r, const Access *access) {
 static const KernBlock *to_row(KernMapper *m, const KernBlock *block) {
   const OwnRow *r = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     if (stm.kind == KERN_LOAD && stm.u.load.tensor == r->out)

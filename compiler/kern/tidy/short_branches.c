@@ -308,6 +308,7 @@ static int most_of(const Choosing *s, const KernStm *stm) {
 static const KernBlock *choose_in(KernMapper *m, const KernBlock *block) {
   Choosing *s = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;

@@ -199,6 +199,7 @@ static void unroll(ShortLoops *u, KernBuilder *b, const KernStm *stm) {
 static const KernBlock *unroll_in(KernMapper *m, const KernBlock *block) {
   ShortLoops *u = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     b.loc = stm->loc;
@@ -243,6 +244,7 @@ static const KernBlock *load_once_in(KernMapper *m, const KernBlock *block) {
   Again *a = m->state;
   const Loaded *around = a->loaded;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool fixed =

@@ -83,6 +83,7 @@ static void add_steady(KernBuilder *b, const KernBlock *body, int position) {
 static const KernBlock *with_steady_stores(Steady *s, const KernStm *loop) {
   const KernBlock *body = loop->u.axis->body;
   KernBuilder b = kern_builder(s->mapper.c, loop->loc);
+  kern_expect(&b, body->count);
   bool some = false;
   for (int i = 0; i < body->count; i++) {
     b.loc = body->stms[i].loc;
@@ -105,6 +106,7 @@ static const KernBlock *with_steady_stores(Steady *s, const KernStm *loop) {
 static const KernBlock *steady_in(KernMapper *m, const KernBlock *block) {
   Steady *s = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     bool grid = stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_MAP;

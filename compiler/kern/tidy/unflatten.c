@@ -248,6 +248,7 @@ static const Term *by_rows(KernMapper *m, const Term *t) {
 static const KernBlock *rows_of_block(KernMapper *m, const KernBlock *block) {
   Unflatten *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     bool plain = stm.kind == KERN_LET && stm.u.term->kind == TERM_VAR;
@@ -359,6 +360,7 @@ static const Axis *grid_within(const KernBlock *body) {
 // Lets before the body: axes of the grid stay one inside of the other, with nothing between them.
 static const KernBlock *after_lets(const KernBuilder *lets, const KernBlock *body) {
   KernBuilder b = kern_builder(lets->c, lets->loc);
+  kern_expect(&b, body->count);
   const Axis *within = grid_within(body);
   if (!within) {
     for (int i = 0; i < lets->stms.count; i++)
@@ -480,6 +482,7 @@ static bool finds_rows(Unflatten *x, const Axis *axis) {
 static const KernBlock *unflatten_block(KernMapper *m, const KernBlock *block) {
   Unflatten *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = block->stms[i];
     b.loc = stm.loc;
