@@ -41,7 +41,7 @@ static Spare *spares[CLASSES];
 static int class_of(uint32_t capacity) {
   int class = 0;
   while ((uint32_t)SMALL << 2 * class < capacity)
-    class++;
+    class ++;
   return class;
 }
 

@@ -13,7 +13,16 @@ const Term *term_const(Prim constant) {
       (Term){ .kind = TERM_CONST, .type = constant.type, .u.constant = constant });
 }
 
-const Term *term_i64(int64_t value) { return term_const(prim_i64(value)); }
+// Small numbers are most of all terms, and shared.
+const Term *term_i64(int64_t value) {
+  enum { SHARED = 65 };
+  static Term shared[SHARED];
+  if (value < 0 || value >= SHARED) return term_const(prim_i64(value));
+  Term *t = &shared[value];
+  Prim constant = prim_i64(value);
+  *t = (Term){ .kind = TERM_CONST, .type = constant.type, .u.constant = constant };
+  return t;
+}
 
 const Term *term_bool(bool value) { return term_const(prim_bool(value)); }
 

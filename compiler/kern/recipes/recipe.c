@@ -2,8 +2,42 @@
 #include "kern/plan.h"
 #include <string.h>
 
-Recipe recipe_new(Compiler *c, const Kern *kern) {
-  return (Recipe){ .step = { .c = c }, .kern = kern };
+Recipe recipe_new(Compiler *c, const Kern *kern, Map *known) {
+  return (Recipe){ .step = { .c = c }, .kern = kern, .known = known };
+}
+
+// ---- what is known of steps
+
+typedef struct Outcome {
+  Step step;
+  const Kern *next;  // NULL: refused
+} Outcome;
+
+// By the line of the step: what it made of the kernel.
+static Map *outcomes_of(const Recipe *r) {
+  Map *outcomes = map_get(r->known, r->kern);
+  if (outcomes) return outcomes;
+  outcomes = map_new(NULL);
+  map_put(r->known, r->kern, outcomes);
+  return outcomes;
+}
+
+static Name key_of(const Recipe *r, const char *line) {
+  NameTable *names = r->step.c->names;
+  return name_of(names, r->unchecked ? text_format("%s unchecked", line) : line);
+}
+
+static const Outcome *recall(Recipe *r, const char *line) {
+  const Outcome *known = r->known ? map_get(outcomes_of(r), key_of(r, line)) : NULL;
+  if (known) r->step = known->step;
+  return known;
+}
+
+static const Kern *remember(const Recipe *r, const char *line, const Kern *next) {
+  if (!r->known) return next;
+  map_put(outcomes_of(r), key_of(r, line),
+          new_node(Outcome, .step = r->step, .next = next));
+  return next;
 }
 
 const char *recipe_refusal(const Recipe *r) {
@@ -110,21 +144,30 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
   if (r->failed) return;
   const char *line =
       text_format("split %s by %lld %s", axis, (long long)by, recipe_rest_word(rest));
-  const Kern *next = step_split(&r->step, r->kern, axis, by, rest);
+  const Outcome *known = recall(r, line);
+  const Kern *next =
+      known ? known->next
+            : remember(r, line, step_split(&r->step, r->kern, axis, by, rest));
   if (next && rest == SPLIT_OVERLAP && !require_points(r, axis, by)) next = NULL;
   apply(r, next, line);
 }
 
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces) {
   if (r->failed) return;
-  apply(r, step_split_into(&r->step, r->kern, axis, pieces),
-        text_format("split %s into %lld", axis, (long long)pieces));
+  const char *line = text_format("split %s into %lld", axis, (long long)pieces);
+  const Outcome *known = recall(r, line);
+  apply(r,
+        known ? known->next
+              : remember(r, line, step_split_into(&r->step, r->kern, axis, pieces)),
+        line);
 }
 
 void recipe_swap(Recipe *r, Name outer, Name inner) {
   if (r->failed) return;
-  apply(r, step_swap(&r->step, r->kern, outer),
-        text_format("permute %s %s", inner, outer));
+  const char *line = text_format("permute %s %s", inner, outer);
+  const Outcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step_swap(&r->step, r->kern, outer)),
+        line);
 }
 
 // Neighbours in the wrong order change places until none is left.
@@ -142,21 +185,31 @@ void recipe_permute(Recipe *r, const Name *axes, int count) {
 
 void recipe_sweep(Recipe *r, Name axis, int64_t by) {
   if (r->failed) return;
-  apply(r, step_sweep(&r->step, r->kern, axis, by),
-        text_format("sweep %s by %lld", axis, (long long)by));
+  const char *line = text_format("sweep %s by %lld", axis, (long long)by);
+  const Outcome *known = recall(r, line);
+  apply(r,
+        known ? known->next : remember(r, line, step_sweep(&r->step, r->kern, axis, by)),
+        line);
 }
 
 void recipe_collect(Recipe *r, Name axis, int64_t by) {
   if (r->failed) return;
-  apply(r, step_collect(&r->step, r->kern, axis, by),
-        text_format("collect %s by %lld", axis, (long long)by));
+  const char *line = text_format("collect %s by %lld", axis, (long long)by);
+  const Outcome *known = recall(r, line);
+  apply(r,
+        known ? known->next
+              : remember(r, line, step_collect(&r->step, r->kern, axis, by)),
+        line);
 }
 
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
   if (r->failed) return;
   const char *line = text_format("bind %s to %s", axis, recipe_bind_word(bind));
-  const Kern *next =
-      (r->unchecked ? step_bind_unchecked : step_bind)(&r->step, r->kern, axis, bind);
+  const Outcome *known = recall(r, line);
+  const Kern *next = known ? known->next
+                           : remember(r, line,
+                                      (r->unchecked ? step_bind_unchecked : step_bind)(
+                                          &r->step, r->kern, axis, bind));
   // Checks around the axis are then made at its points: there must be some.
   bool checks = next && bind == BIND_GRID && step_checks_beside(r->kern, axis);
   if (checks && !require_points(r, axis, 1)) next = NULL;
@@ -172,28 +225,45 @@ void recipe_check(Recipe *r) {
 
 void recipe_unswitch(Recipe *r, Name axis) {
   if (r->failed) return;
-  apply(r, step_unswitch(&r->step, r->kern, axis), text_format("unswitch %s", axis));
+  const char *line = text_format("unswitch %s", axis);
+  const Outcome *known = recall(r, line);
+  apply(r,
+        known ? known->next : remember(r, line, step_unswitch(&r->step, r->kern, axis)),
+        line);
 }
 
 void recipe_unroll(Recipe *r, Name axis) {
   if (r->failed) return;
-  apply(r, step_unroll(&r->step, r->kern, axis), text_format("unroll %s", axis));
+  const char *line = text_format("unroll %s", axis);
+  const Outcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step_unroll(&r->step, r->kern, axis)),
+        line);
 }
 
 void recipe_cut(Recipe *r, Name axis) {
   if (r->failed) return;
-  apply(r, step_cut(&r->step, r->kern, axis), text_format("cut %s", axis));
+  const char *line = text_format("cut %s", axis);
+  const Outcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step_cut(&r->step, r->kern, axis)),
+        line);
 }
 
 void recipe_stage(Recipe *r, Name axis) {
   if (r->failed) return;
-  apply(r, step_stage(&r->step, r->kern, axis), text_format("stage %s", axis));
+  const char *line = text_format("stage %s", axis);
+  const Outcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step_stage(&r->step, r->kern, axis)),
+        line);
 }
 
 // Rows without room for a block between their borders are for others.
 void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
-  apply(r, step_interior(&r->step, r->kern, twice), twice ? "interior move" : "interior");
+  const char *line = twice ? "interior move" : "interior";
+  const Outcome *known = recall(r, line);
+  apply(r,
+        known ? known->next : remember(r, line, step_interior(&r->step, r->kern, twice)),
+        line);
   const Term *fits = r->failed ? NULL : r->step.fits;
   if (!fits || !r->condition || term_is_bool(fits, true)) return;
   r->moves = true;

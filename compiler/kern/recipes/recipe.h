@@ -13,9 +13,11 @@ typedef struct Recipe {
   bool failed;            // a step did not apply: step.refusal says why,
   const char *refused;    // and this is its line
   RecipeLines lines;
+  Map *known;  // what steps made of kernels, for recipes that begin alike; or NULL
 } Recipe;
 
-Recipe recipe_new(Compiler *c, const Kern *kern);
+// known: an empty map, which the recipes for a kernel share; or NULL.
+Recipe recipe_new(Compiler *c, const Kern *kern, Map *known);
 
 // Each applies a step, unless one has failed before.
 void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest);

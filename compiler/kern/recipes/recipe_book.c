@@ -162,7 +162,7 @@ static const Term *choice_of(const BookKernel *k, int way) {
 static const KernPlan *plan_of_ways(const BookKernel *k, int first) {
   Compiler *c = k->c;
   const BookEntry *entry = k->entry;
-  Recipe r = recipe_new(c, k->kern);
+  Recipe r = recipe_new(c, k->kern, NULL);
   r.unchecked = true;
   if (first < entry->ways.count && !take_way(&r, &entry->ways.at[first])) return NULL;
   KernPlan plan = plan_of_recipe(&r);

@@ -6,6 +6,8 @@ enum {
   SHORT = 64,  // elements that are too few for a row in vectors
 };
 
+Recipe schedule_recipe(const Schedule *s) { return recipe_new(s->c, s->kern, s->steps); }
+
 void schedule_leave_out(const Schedule *s, const char *what, const char *why) {
   vec_push(s->notes, (KernNote){ what, why });
 }
@@ -33,7 +35,12 @@ CostGuess schedule_guess(const Schedule *s, double trips) {
 
 double schedule_cost(const Schedule *s, const Kern *kern, double trips) {
   CostGuess guess = schedule_guess(s, trips);
-  return kern_cost(kern, &guess);
+  if (trips != TRIPS) return kern_cost(kern, &guess);
+  const double *known = map_get(s->costs, kern);
+  if (known) return *known;
+  double cost = kern_cost(kern, &guess);
+  map_put(s->costs, kern, mem_copy(&cost, sizeof cost));
+  return cost;
 }
 
 static double cost_of(const Schedule *s, const Candidate *cand, double trips) {
@@ -45,10 +52,13 @@ static void find_costs(const Schedule *s, Candidates *candidates, double trips) 
     cand->cost = cost_of(s, cand, trips);
 }
 
-// The same with the interior apart, where that is better.
-static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool move) {
+// The same with the interior apart, where that is better.  *same: it would be no other one if no
+// block could move.
+static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool move,
+                         bool *same) {
   Candidate next = *cand;
   recipe_interior(&next.recipe, move);
+  *same = !next.recipe.step.could_move;
   if (next.recipe.failed) return false;
   next.what = text_format("%s, with an interior", cand->what);
   next.cost = cost_of(s, &next, trips);
@@ -64,7 +74,8 @@ static void try_interiors(const Schedule *s, Candidates *candidates, double trip
   bool move = !s->in_place;
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
-    if (!move || !try_interior(s, cand, trips, true)) try_interior(s, cand, trips, false);
+    bool same = false, better = move && try_interior(s, cand, trips, true, &same);
+    if (!better && !same) try_interior(s, cand, trips, false, &same);
   }
 }
 
@@ -128,7 +139,7 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
 
 // All innermost loops have fewer points than `most`.
 static Recipe rows_are_short(const Schedule *s, int64_t most) {
-  Recipe r = recipe_new(s->c, s->kern);
+  Recipe r = schedule_recipe(s);
   AxisStms axes = schedule_innermost(s->kern);
   for (int i = 0; i < axes.count; i++) {
     Recipe next = r;
@@ -231,8 +242,7 @@ static const KernPlan *before_last(const Schedule *s, const KernPlan *plan,
 static const KernPlan *with_moved_rows(const Schedule *s, Candidates *all,
                                        const KernPlan *chosen) {
   Candidate moved;
-  if (s->in_place || !schedule_moved_rows(s, &moved))
-    return chosen;
+  if (s->in_place || !schedule_moved_rows(s, &moved)) return chosen;
   moved.cost = cost_of(s, &moved, TRIPS);
   vec_push(all, moved);
   return before_last(s, chosen, &moved);
@@ -292,7 +302,7 @@ static void add_points(const Schedule *s, Candidates *out) {
 
 const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   Candidates all = { 0 };
-  Candidate plain = { .what = "as it is", .recipe = recipe_new(s->c, s->kern) };
+  Candidate plain = { .what = "as it is", .recipe = schedule_recipe(s) };
   vec_push(&all, plain);
   if (use != USE_FEW) schedule_rows(s, &all);
   if (use != USE_FEW) schedule_sums_of_loops(s, &all);

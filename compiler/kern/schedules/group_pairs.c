@@ -102,7 +102,7 @@ static void stage_pairs(Recipe *r, const PairLoop *pair, int pairs) {
 }
 
 static Recipe in_pairs(const PairSchedule *s, int points, int pairs) {
-  Recipe r = recipe_new(s->c, s->kern);
+  Recipe r = recipe_new(s->c, s->kern, NULL);
   Name name = s->points->name;
   r.step.groups = true;
   recipe_split(&r, name, (int64_t)ITEMS * points, SPLIT_CLAMP);

@@ -230,7 +230,7 @@ static void stage_rest(Recipe *r, const RowLoop *rest) {
 }
 
 static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
-  Recipe r = recipe_new(c, kern);
+  Recipe r = recipe_new(c, kern, NULL);
   Name points = s->points->name;
   r.step.groups = true;
   recipe_split(&r, points, ROWS, SPLIT_OVERLAP);

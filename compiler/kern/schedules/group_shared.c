@@ -122,7 +122,7 @@ static bool stage_shared(Recipe *r, const SharedLoop *loop) {
 }
 
 static Recipe in_shared(const SharedSchedule *s, int points) {
-  Recipe r = recipe_new(s->c, s->of.kern);
+  Recipe r = recipe_new(s->c, s->of.kern, NULL);
   Name name = s->of.column->name;
   r.step.groups = true;
   recipe_split(&r, name, (int64_t)ITEMS * points, SPLIT_CLAMP);

@@ -183,7 +183,7 @@ static void split_layers(Recipe *r, Name layer, Name row, Name column, int layer
 }
 
 static Recipe in_strips(const StripSchedule *s, int layers) {
-  Recipe r = recipe_new(s->c, s->of.kern);
+  Recipe r = recipe_new(s->c, s->of.kern, NULL);
   Name row = s->of.row->name, column = s->of.column->name;
   r.step.groups = true;
   unroll_windows(&r, s, ROWS * layers);

@@ -82,7 +82,7 @@ static void stage_loop(Recipe *r, Name loop) {
 static const Axis *axis_within(const Axis *axis) { return axis->body->stms[0].u.axis; }
 
 static Recipe in_blocks(const GroupSchedule *s) {
-  Recipe r = recipe_new(s->c, s->of.kern);
+  Recipe r = recipe_new(s->c, s->of.kern, NULL);
   Name row = s->of.row->name, column = s->of.column->name;
   Name rows, columns, row_points, column_points;
   r.step.groups = true;

@@ -85,7 +85,7 @@ static int weight_of_lanes(int lanes) {
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   if (widened) schedule_widen_grid(&cand.recipe);
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = schedule_last_grid(cand.recipe.kern);
@@ -144,11 +144,10 @@ static const Axis *rows_of_tile(const Kern *kern) {
 static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
   Candidate cand = { .what =
                          text_format("tiles of %d rows by %d vectors", height, vectors),
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   schedule_widen_grid(&cand.recipe);
   const Axis *rows = rows_of_tile(cand.recipe.kern);
-  if (!schedule_last_grid(cand.recipe.kern) || s->in_place ||
-      (height > 1 && !rows))
+  if (!schedule_last_grid(cand.recipe.kern) || s->in_place || (height > 1 && !rows))
     return;
   if (height > 1 &&
       !rows_share(cand.recipe.kern, rows, schedule_last_grid(cand.recipe.kern))) {
@@ -172,7 +171,7 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
 // side by side in memory (the columns of a matrix) is read and written side by side.
 static void add_rows_of_chunks(const Schedule *s, Candidates *out, int lanes) {
   Candidate cand = { .what = text_format("chunks of %d rows in lanes", lanes),
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   const Axis *chunks = schedule_last_grid(s->kern),
              *row = schedule_axis_before(s->kern, chunks);
   if (!row) return;

@@ -126,7 +126,7 @@ static void add_panels(const Schedule *s, Candidates *out, const Recipe *whole,
 }
 
 void schedule_products(const Schedule *s, Candidates *out) {
-  Recipe whole = recipe_new(s->c, s->kern);
+  Recipe whole = schedule_recipe(s);
   ProductNest p;
   if (!find_product(s, &whole, &p)) return;
   Candidate tile = { .what = "tiles of rows by rows",

@@ -73,13 +73,13 @@ static const KernCosts *costs_of_rows(const Schedule *s, const Kern *kern) {
 static bool pays(const Schedule *s, const Recipe *r, const Kern *before, Name axis) {
   const KernCosts *costs = costs_of_rows(s, before);
   const double *known = map_get(costs->of_axes, axis);
-  double of_axis = known ? *known : 0, saved = costs->all - costs_of_rows(s, r->kern)->all;
+  double of_axis = known ? *known : 0,
+         saved = costs->all - costs_of_rows(s, r->kern)->all;
   if (saved > 0) return saved > 0.2 * of_axis;
   // Of a part that has no points, as its borders are guessed, nothing is known.
   Step step = { .c = s->c };
   const KernStm *stm = step_axis(&step, before, axis);
-  return stm && !kern_host_knows(before, stm->u.axis->width) &&
-         of_axis == 0;
+  return stm && !kern_host_knows(before, stm->u.axis->width) && of_axis == 0;
 }
 
 // Conditions that are the same for a row decided before it.
@@ -148,7 +148,7 @@ void schedule_unroll_short(Recipe *r, bool maps) {
 
 // Sums of few numbers as straight code, and the maps around them in vectors, where that pays.
 static Recipe rows_of_few(const Schedule *s) {
-  Recipe r = recipe_new(s->c, s->kern), none = r;
+  Recipe r = schedule_recipe(s), none = r;
   schedule_unroll_short(&r, false);
   AxisStms axes = schedule_innermost(r.kern);
   if (!axes.count) return none;
@@ -161,11 +161,11 @@ static Recipe rows_of_few(const Schedule *s) {
 
 // Every innermost loop in vectors, where that pays.
 static Recipe rows(const Schedule *s, bool cut) {
-  Recipe r = recipe_new(s->c, s->kern);
+  Recipe r = schedule_recipe(s);
   unswitch_rows(&r);
   const Kern *whole = r.kern;
   if (cut) cut_rows(&r);
-  if (cut && r.kern == whole) return recipe_new(s->c, s->kern);
+  if (cut && r.kern == whole) return schedule_recipe(s);
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes)
     schedule_add_row(s, &r, *stm);
@@ -174,7 +174,7 @@ static Recipe rows(const Schedule *s, bool cut) {
 
 // Maps of rows in vectors that only pay inside of borders.
 static Recipe rows_inside(const Schedule *s) {
-  Recipe r = recipe_new(s->c, s->kern);
+  Recipe r = schedule_recipe(s);
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = r;
@@ -196,7 +196,7 @@ static void see_check_in_loop(KernVisitor *v, const KernStm *stm) {
 // Loops of which the host, or what is around them, can tell that no check fails, and these in
 // vectors: a check of lanes costs more than what it stands before.
 static Recipe rows_without_checks(const Schedule *s) {
-  Recipe r = recipe_new(s->c, s->kern), none = r;
+  Recipe r = schedule_recipe(s), none = r;
   bool checks = false;
   KernVisitor v = { .stm = see_check_in_loop, .state = &checks };
   kern_visit_block(&v, s->kern->body);
@@ -211,7 +211,7 @@ static Recipe rows_without_checks(const Schedule *s) {
 
 // Bins and values of a block in vectors, of which those that count are added one by one then.
 static Recipe collected(const Schedule *s) {
-  Recipe r = recipe_new(s->c, s->kern), none = r;
+  Recipe r = schedule_recipe(s), none = r;
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = r;
@@ -251,7 +251,7 @@ void schedule_rows(const Schedule *s, Candidates *out) {
 }
 
 bool schedule_moved_rows(const Schedule *s, Candidate *out) {
-  Recipe r = recipe_new(s->c, s->kern);
+  Recipe r = schedule_recipe(s);
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes) {
     const Axis *axis = (*stm)->u.axis;

@@ -74,6 +74,8 @@ static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse
                         .notes = &notes,
                         .length = use == USE_CHUNKS ? length_of_chunk(kern) : NULL,
                         .in_place = kern_updates_in_place(kern->body),
+                        .steps = map_new(NULL),
+                        .costs = map_new(NULL),
                         .row_costs = map_new(NULL),
                         .book = s->book,
                         .name = name };
@@ -204,7 +206,7 @@ static const KernPlan *short_rows_or(const Scheduling *s, const Kern *kern,
   if (!around || last->width->kind == TERM_CONST || !kern_host_knows(kern, last->width) ||
       !kern_host_knows(kern, around->width))
     return otherwise;
-  Recipe loops = recipe_new(s->c, kern);
+  Recipe loops = recipe_new(s->c, kern, NULL);
   recipe_bind(&loops, last->name, BIND_SEQ);
   recipe_bind(&loops, rows->name, BIND_SEQ);
   if (loops.failed) return otherwise;

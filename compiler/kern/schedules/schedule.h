@@ -20,6 +20,8 @@ typedef struct Schedule {
   KernNotes *notes;        // what was left out, and why
   const Var *length;       // of a chunk, if the kernel has chunks: CostGuess.length
   bool in_place;           // CostGuess.in_place
+  Map *steps;              // Recipe.known
+  Map *costs;              // Kern -> const double *: with TRIPS
   Map *row_costs;          // Kern -> const KernCosts *
   const RecipeBook *book;  // or NULL
   Name name;               // of the kernel, for recipes
@@ -41,6 +43,8 @@ typedef Vec(const KernStm *) AxisStms;
 
 // ---- the choice (choose.c)
 
+// A recipe for the kernel, without steps.
+Recipe schedule_recipe(const Schedule *s);
 // Notes what is no candidate, and why.
 void schedule_leave_out(const Schedule *s, const char *what, const char *why);
 // One more candidate, if all of its steps apply.

@@ -181,7 +181,7 @@ static void add_planes(const Schedule *s, Candidates *out) {
   Name axes[MOST_GRID];
   Candidate cand = { .what = "planes together, points in lanes",
                      .nearer = 0.3,
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   Recipe *r = &cand.recipe;
   schedule_widen_grid(r);
   int count = outermost_inside(r->kern, axes);
@@ -199,7 +199,7 @@ static void add_planes(const Schedule *s, Candidates *out) {
 void schedule_short(const Schedule *s, Candidates *out) {
   const Axis *last = schedule_last_grid(s->kern);
   int64_t width = short_width(last);
-  Recipe loops = recipe_new(s->c, s->kern);
+  Recipe loops = schedule_recipe(s);
   if (!last || s->in_place) return;
   add_planes(s, out);
   if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);

@@ -131,7 +131,7 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
                       const Axis *chunks, const SweepWay *way) {
   Candidate cand = { .what = text_format("columns together, row by row, %d in lanes",
                                          way->lanes),
-                     .recipe = recipe_new(s->c, s->kern),
+                     .recipe = schedule_recipe(s),
                      .first = true,
                      .nearer = 0.8 };
   Recipe *r = &cand.recipe;

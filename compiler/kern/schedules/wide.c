@@ -31,14 +31,13 @@ static void offer_wide(const Schedule *s, Candidates *out, const Candidate *cand
 // borders is left to it as it is, if it has one row.
 static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) {
   Candidate cand = { .what = text_format("%d rows of %d points", height, lanes),
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   Recipe *r = &cand.recipe;
   schedule_widen_grid(r);
   schedule_unroll_short(r, true);
   const Axis *last = schedule_last_grid(r->kern);
   const Axis *before = last ? schedule_axis_before(r->kern, last) : NULL;
-  if (!last || s->in_place || (height > 1 && !before) ||
-      schedule_has_loop(last->body))
+  if (!last || s->in_place || (height > 1 && !before) || schedule_has_loop(last->body))
     return;
   if (height > 1 && !schedule_rows_near(r->kern, before, last)) {
     schedule_leave_out(s, cand.what, "rows read nothing in common");
@@ -76,7 +75,7 @@ static bool is_of_few_bits(const KernBlock *body) {
 // inside of borders.
 static void add_wide_rows(const Schedule *s, Candidates *out, int lanes) {
   Candidate cand = { .what = text_format("rows by %d elements", lanes),
-                     .recipe = recipe_new(s->c, s->kern),
+                     .recipe = schedule_recipe(s),
                      .weight = lanes };
   Recipe *r = &cand.recipe;
   AxisStms axes = schedule_innermost(s->kern);

@@ -68,7 +68,7 @@ static void add_lanes_within(const Schedule *s, Candidates *out, int height,
                              int vectors) {
   Candidate cand = { .what = text_format("inner points in lanes, %d rows by %d vectors",
                                          height, vectors),
-                     .recipe = recipe_new(s->c, s->kern),
+                     .recipe = schedule_recipe(s),
                      .weight = LANES * vectors * height };
   const Axis *last = schedule_last_grid(s->kern);
   AxisStms maps = maps_of_loops(s->kern);
@@ -100,7 +100,7 @@ static void add_map_or_rows(const Schedule *s, Recipe *r, const KernStm *map) {
 // above leave out, as the kernel updates what it reads.
 static void add_maps_apart(const Schedule *s, Candidates *out) {
   Candidate cand = { .what = "inner points or rows in lanes, map by map",
-                     .recipe = recipe_new(s->c, s->kern) };
+                     .recipe = schedule_recipe(s) };
   AxisStms maps = maps_of_loops(s->kern), rows = schedule_innermost(s->kern);
   if (maps.count < (s->in_place ? 1 : 2)) return;
   vec_each (const KernStm **, map, &maps)
@@ -136,8 +136,7 @@ static AxisStms sums_of_loops(const Kern *kern) {
 
 // What is summed up in vectors, each lane with its own loops; other loops as rows.
 void schedule_sums_of_loops(const Schedule *s, Candidates *out) {
-  Candidate cand = { .what = "sums of loops in lanes",
-                     .recipe = recipe_new(s->c, s->kern) };
+  Candidate cand = { .what = "sums of loops in lanes", .recipe = schedule_recipe(s) };
   AxisStms sums = sums_of_loops(s->kern);
   if (!sums.count) return;
   AxisStms rows = schedule_innermost(s->kern);

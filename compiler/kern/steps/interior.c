@@ -324,6 +324,7 @@ static const KernBlock *other_sides(Interior *x, const KernStm *stm, int forms) 
 static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   x->among = EVERYWHERE;
   bool may_move = x->twice && (x->in_grid || x->around) && moved_applies(stm);
+  x->could_move |= may_move;
   const KernBlock *inside = inside_block(x, stm, may_move);
   if (!moved_can_end(x, stm)) inside = inside_block(x, stm, false);
   if (!x->over_lanes) {
@@ -450,6 +451,7 @@ static bool has_block(const KernBlock *block) {
 }
 
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
+  s->could_move = false;
   if (twice && kern_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
   Interior x = { .c = s->c,
@@ -464,6 +466,7 @@ const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   };
   Kern out = *kern;
   if (has_block(kern->body)) out.body = outer_block(&x.outer, kern->body);
+  s->could_move = x.could_move;
   if (!x.found)
     return step_refuse(s, "no condition on indices has one outcome in blocks");
   s->fits = x.fits;

@@ -40,8 +40,9 @@ typedef struct Interior {
   bool in_grid;  // axes of the grid are all that is around
   // A loop over blocks whose points may run twice; NULL: what is around is none.
   const Axis *around;
-  bool twice;  // points of the grid may run twice
-  bool found;  // a block with an interior
+  bool twice;       // points of the grid may run twice
+  bool could_move;  // Step.could_move
+  bool found;       // a block with an interior
   // of the block at hand
   bool may_move;
   bool wide;         // its lanes become a loop that must have no checks at all

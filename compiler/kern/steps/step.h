@@ -10,6 +10,7 @@ typedef struct Step {
   bool groups;          // has the code groups of items?  (That for GPUs.)
   const char *refusal;  // "`permute k j`: ..."
   const Term *fits;     // what the last interior is for, if the host knows it; or NULL
+  bool could_move;      // one of its blocks, if it was allowed to
 } Step;
 
 // Notes a reason; returns NULL.
