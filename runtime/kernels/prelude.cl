@@ -86,9 +86,14 @@ typedef ulong uint64_t;
 #else
 #  define FLC_ONE_ITEM
 #endif
-// A function for the code of a kernel, which is not inlined there, or is.
-#define FLC_APART             __attribute__((noinline)) static
-#define FLC_WITHIN            __attribute__((always_inline)) static
+// A function for the code of a kernel, which is not inlined there, or is, unless to compile it
+// takes longer than to run it.
+#define FLC_APART __attribute__((noinline)) static
+#ifdef FLC_QUICK
+#  define FLC_WITHIN FLC_APART
+#else
+#  define FLC_WITHIN __attribute__((always_inline)) static
+#endif
 #define FLC_CODE_NAME(kernel) kernel##_code
 #define FLC_CODE(kernel)      FLC_CODE_NAME(kernel)
 // A number of the launch; with FLC_NARROW it has at most 31 bits, and compilers compute with 32.

@@ -56,6 +56,9 @@ static const char *const *device_command(const TestDevice *d) {
     vec_push(&words, "default_overlap=0");
   }
   if (d->threads) vec_push(&words, text_format("--workers=%d", d->threads));
+  // Tests compile much, and run it on little (runtime/kernels/prelude.cl).
+  vec_push(&words, "--build-option");
+  vec_push(&words, "-DFLC_QUICK");
   vec_push(&words, "--server");
   vec_push(&words, NULL);
   return words.at;
