@@ -537,7 +537,7 @@ RT_FN void rt_print_report(struct rt_context *ctx, const struct rt_cli *cli) {
     rt_print_profile(ctx, stderr);
     return;
   }
-  char *report = RT_NAME(context_report)(ctx);
+  char *report = rt_report(ctx);
   fputs(report, stderr);
   free(report);
 }

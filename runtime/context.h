@@ -188,7 +188,21 @@ struct rt_context {
   int64_t *kernel_ns;  // per kernel, while each launch is timed by itself; or NULL
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
   struct rt_trace *trace;        // NULL: nobody has asked for a trace
+  pthread_mutex_t lock;          // rt_enter
 };
+
+// Around what callers of a library may do from several threads at once.  The functions of the
+// runtime do not call those: the lock is taken once.
+RT_FN struct rt_context *rt_enter(struct rt_context *ctx) {
+  pthread_mutex_lock(&ctx->lock);
+  return ctx;
+}
+
+// With the error of what was done.
+RT_FN int rt_leave(struct rt_context *ctx, int error) {
+  pthread_mutex_unlock(&ctx->lock);
+  return error;
+}
 
 // A command for the device, from before it is handed over until after.
 struct rt_task {
@@ -285,15 +299,17 @@ RT_FN void rt_error_place(struct rt_context *ctx, int check) {
 }
 
 char *RT_NAME(context_get_error)(struct rt_context *ctx) {
-  char *error = ctx->error;
+  char *error = rt_enter(ctx)->error;
   ctx->error = NULL;
+  rt_leave(ctx, RT_OK);
   return error;
 }
 
 RT_FN bool rt_is_gpu(const struct rt_context *ctx) { return ctx->gpu_code; }
 
 void RT_NAME(context_set_logging_file)(struct rt_context *ctx, FILE *file) {
-  ctx->log = file;
+  rt_enter(ctx)->log = file;
+  rt_leave(ctx, RT_OK);
 }
 
 // ---- configuration

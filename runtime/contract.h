@@ -36,6 +36,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -572,7 +573,7 @@ RT_FN int rt_array_of_mem(struct rt_context *ctx, struct rt_array **out,
 RT_FN int rt_array_free(struct rt_context *ctx, struct rt_array *array);
 RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
                           void *out);
-RT_FN cl_mem rt_array_values_raw(const struct rt_array *array);
+RT_FN cl_mem rt_array_values_raw(struct rt_context *ctx, const struct rt_array *array);
 RT_FN int rt_array_index(struct rt_context *ctx, const struct rt_array *array,
                          const int64_t *indices, void *out);  // one element
 RT_FN int rt_array_set(struct rt_context *ctx, const struct rt_array *array,

@@ -161,6 +161,7 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
 
 struct rt_context *RT_NAME(context_new)(struct rt_config *cfg) {
   struct rt_context *ctx = (struct rt_context *)rt_host_alloc(sizeof *ctx);
+  pthread_mutex_init(&ctx->lock, NULL);
   ctx->config = cfg;
   ctx->program = rt_program();
   ctx->log = stderr;
@@ -234,12 +235,14 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   free(ctx->other.trees);
   free(ctx->other.forced);
   free(ctx->events);
+  pthread_mutex_destroy(&ctx->lock);
   free(ctx);
 }
 
 // The user may put commands into it, of which nothing is known here.
 cl_command_queue RT_NAME(context_get_command_queue)(struct rt_context *ctx) {
-  ctx->goes_near = false;
+  rt_enter(ctx)->goes_near = false;
+  rt_leave(ctx, RT_OK);
   return (cl_command_queue)ctx->queue;
 }
 
@@ -250,19 +253,23 @@ RT_FN int rt_usable(struct rt_context *ctx) {
   return RT_OTHER_ERROR;
 }
 
-int RT_NAME(context_sync)(struct rt_context *ctx) {
+RT_FN int rt_sync(struct rt_context *ctx) {
   int error = rt_usable(ctx);
   if (!error) error = rt_finish(ctx);
   return error ? error : rt_check_failures(ctx);
 }
 
+int RT_NAME(context_sync)(struct rt_context *ctx) {
+  return rt_leave(ctx, rt_sync(rt_enter(ctx)));
+}
+
 int RT_NAME(context_clear_caches)(struct rt_context *ctx) {
-  int error = RT_NAME(context_sync)(ctx);
+  int error = rt_sync(rt_enter(ctx));
   if (!ctx->broken) {
     rt_tables_release(ctx);
     rt_pool_flush(ctx);
   }
-  return error;
+  return rt_leave(ctx, error);
 }
 
 RT_FN int rt_entry_begin(struct rt_context *ctx, const char *name) {
@@ -455,8 +462,11 @@ RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
   return error ? error : rt_read_out(ctx, array->mem, 0, rt_array_bytes(array), out);
 }
 
-RT_FN cl_mem rt_array_values_raw(const struct rt_array *array) {
-  return array && array->mem ? (cl_mem)array->mem->buffer : NULL;
+RT_FN cl_mem rt_array_values_raw(struct rt_context *ctx, const struct rt_array *array) {
+  rt_enter(ctx);
+  cl_mem buffer = array && array->mem ? (cl_mem)array->mem->buffer : NULL;
+  rt_leave(ctx, RT_OK);
+  return buffer;
 }
 
 // The byte offset of an element.

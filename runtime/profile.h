@@ -30,9 +30,15 @@ RT_FN void rt_profile_event(struct rt_context *ctx, int kernel, struct rt_event 
   ctx->pending[ctx->pending_count++].event = event;
 }
 
-void RT_NAME(context_pause_profiling)(struct rt_context *ctx) { ctx->profiling = false; }
+void RT_NAME(context_pause_profiling)(struct rt_context *ctx) {
+  rt_enter(ctx)->profiling = false;
+  rt_leave(ctx, RT_OK);
+}
 
-void RT_NAME(context_unpause_profiling)(struct rt_context *ctx) { ctx->profiling = true; }
+void RT_NAME(context_unpause_profiling)(struct rt_context *ctx) {
+  rt_enter(ctx)->profiling = true;
+  rt_leave(ctx, RT_OK);
+}
 
 // ---- reports
 
@@ -107,7 +113,7 @@ RT_FN void rt_report_device(const struct rt_context *ctx, struct rt_text *t) {
                  rt_tables_bytes(ctx), ctx->memory.pooled);
 }
 
-char *RT_NAME(context_report)(struct rt_context *ctx) {
+RT_FN char *rt_report(struct rt_context *ctx) {
   struct rt_text t = { NULL, 0, 0 };
   if (ctx->broken) return rt_strdup("{}");
   rt_profile_collect(ctx);
@@ -119,6 +125,12 @@ char *RT_NAME(context_report)(struct rt_context *ctx) {
   rt_report_sizes(ctx, &t);
   rt_text_add(&t, "}\n");
   return rt_text_take(&t);
+}
+
+char *RT_NAME(context_report)(struct rt_context *ctx) {
+  char *report = rt_report(rt_enter(ctx));
+  rt_leave(ctx, RT_OK);
+  return report;
 }
 
 RT_FN void rt_print_timing(FILE *file, const char *kind, const char *name,

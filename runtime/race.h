@@ -12,13 +12,13 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
       error = rt_copy_value(ctx, entry->inputs[copied].type, &in[copied], &args[copied]);
   }
   if (error) copied--;
-  if (!error) error = RT_NAME(context_sync)(ctx);
+  if (!error) error = rt_sync(ctx);
   if (!error) rt_trace_begin_call(ctx);
   int64_t start = rt_time_ns();
   if (!error) {
     error = entry->call(ctx, out, args);
     if (!error) {
-      error = RT_NAME(context_sync)(ctx);
+      error = rt_sync(ctx);
       if (error) rt_value_free(ctx, entry->output_type, out);
     }
   }

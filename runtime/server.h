@@ -101,13 +101,13 @@ RT_FN int rt_command_call(struct rt_server *s) {
   struct rt_value *in =
       (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
   if (!error && !rt_find_inputs(s, entry, in)) error = RT_OTHER_ERROR;
-  if (!error) error = RT_NAME(context_sync)(s->ctx);
+  if (!error) error = rt_sync(s->ctx);
   struct rt_value out;
   memset(&out, 0, sizeof out);
   int64_t start = rt_time_us();
   if (!error) error = entry->call(s->ctx, &out, in);
   if (!error) {
-    error = RT_NAME(context_sync)(s->ctx);
+    error = rt_sync(s->ctx);
     if (error) rt_value_free(s->ctx, entry->output_type, &out);
   }
   if (!error) rt_say("runtime: %" PRId64 "\n", rt_time_us() - start);
@@ -474,7 +474,7 @@ RT_FN int rt_command_unpause(struct rt_server *s) {
 }
 
 RT_FN int rt_command_report(struct rt_server *s) {
-  char *report = RT_NAME(context_report)(s->ctx);
+  char *report = rt_report(s->ctx);
   fputs(report, rt_out);
   free(report);
   return RT_OK;

@@ -202,7 +202,8 @@ RT_FN char *rt_config_load_tuning(struct rt_config *cfg, const char *file) {
     return rt_text_take(&problem);
   }
   int number = 1;
-  char *mark = strncmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;  // of some editors
+  char *mark =
+      strncmp(bytes, "\xef\xbb\xbf", 3) == 0 ? bytes + 3 : bytes;  // of some editors
   for (char *line = mark; line && !problem.length; number++) {
     char *next = strchr(line, '\n'), *name = NULL;
     if (next) *next++ = '\0';
@@ -341,8 +342,7 @@ RT_FN bool rt_param_reset(struct rt_context *ctx, const char *name) {
   return true;
 }
 
-int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
-                                      size_t value) {
+RT_FN int rt_set_tuning_param(struct rt_context *ctx, const char *name, size_t value) {
   struct rt_decision d;
   int param = name ? rt_param_named(name) : -1;
   if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
@@ -360,6 +360,11 @@ int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
     return 1;
   }
   return 0;
+}
+
+int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,
+                                      size_t value) {
+  return rt_leave(ctx, rt_set_tuning_param(rt_enter(ctx), name, value));
 }
 
 // ---- guards
@@ -394,13 +399,17 @@ int RT_NAME(context_config_set_path)(struct rt_config *cfg, const char *path) {
   return !ok;
 }
 
-int RT_NAME(context_set_path)(struct rt_context *ctx, const char *path) {
+RT_FN int rt_set_path(struct rt_context *ctx, const char *path) {
   if (ctx->broken) return 1;
   signed char *forced = (signed char *)rt_host_alloc((size_t)ctx->program->guard_count);
   bool ok = rt_parse_path(ctx->program, path, forced);
   if (ok) memcpy(ctx->forced, forced, (size_t)ctx->program->guard_count);
   free(forced);
   return !ok;
+}
+
+int RT_NAME(context_set_path)(struct rt_context *ctx, const char *path) {
+  return rt_leave(ctx, rt_set_path(rt_enter(ctx), path));
 }
 
 // Keeps what was decided, for reports and for the tuner; forgotten when the next entry begins.

@@ -34,15 +34,27 @@ static const char *dims(int rank, const char *type, const char *name) {
   return text_str(t);
 }
 
+// One thread at a time calls the function of the runtime, whose error is the value.
+static const char *locked(const char *function, const char *args) {
+  return text_format("rt_leave(ctx, %s(rt_enter(ctx), %s))", function, args);
+}
+
+static const char *returned(const char *function, const char *args) {
+  return text_format("return %s;", locked(function, args));
+}
+
 // ---- arrays
 
 static const char *make_array(const EmitType *type, const char *function,
                               const char *self) {
-  return text_format("const int64_t shape[] = { %s };\n"
-                     "  struct rt_array *array = NULL;\n"
-                     "  return %s(ctx, &array, %s, %d, shape, data) ? NULL : (%s)array;",
-                     dims(type->rank, "", "dim"), function, emit_elem_name(type->elem),
-                     type->rank, self);
+  return text_format(
+      "const int64_t shape[] = { %s };\n"
+      "  struct rt_array *array = NULL;\n"
+      "  return %s ? NULL : (%s)array;",
+      dims(type->rank, "", "dim"),
+      locked(function, text_format("&array, %s, %d, shape, data",
+                                   emit_elem_name(type->elem), type->rank)),
+      self);
 }
 
 static void array_making(const Api *a, const EmitType *type, const char *self) {
@@ -59,24 +71,23 @@ static void array_making(const Api *a, const EmitType *type, const char *self) {
 static void array_reading(const Api *a, const EmitType *type, const char *self) {
   const char *n = type->c_name, *elem = c_type(type->elem);
   if (head(a, text_format("int %s_free_%s(%s, %sarray)", a->prefix, n, context(a), self)))
-    body(a, "return rt_array_free(ctx, (struct rt_array *)array);");
+    body(a, returned("rt_array_free", "(struct rt_array *)array"));
   if (head(a, text_format("int %s_values_%s(%s, %sarray, %s *data)", a->prefix, n,
                           context(a), self, elem)))
-    body(a, "return rt_array_values(ctx, (const struct rt_array *)array, data);");
+    body(a, returned("rt_array_values", "(const struct rt_array *)array, data"));
   if (head(a, text_format("cl_mem %s_values_raw_%s(%s, %sarray)", a->prefix, n,
                           context(a), self)))
-    body(a, "(void)ctx;\n  return rt_array_values_raw((const struct rt_array *)array);");
+    body(a, "return rt_array_values_raw(ctx, (const struct rt_array *)array);");
   if (head(a, text_format("const int64_t *%s_shape_%s(%s, %sarray)", a->prefix, n,
                           context(a), self)))
     body(a, "(void)ctx;\n  return rt_array_shape((const struct rt_array *)array);");
   if (head(a, text_format("int %s_index_%s(%s, %s *out, %sarray, %s)", a->prefix, n,
                           context(a), elem, self, dims(type->rank, "int64_t ", "i"))))
-    body(
-        a,
-        text_format(
-            "const int64_t indices[] = { %s };\n"
-            "  return rt_array_index(ctx, (const struct rt_array *)array, indices, out);",
-            dims(type->rank, "", "i")));
+    body(a, text_format("const int64_t indices[] = { %s };\n"
+                        "  %s",
+                        dims(type->rank, "", "i"),
+                        returned("rt_array_index",
+                                 "(const struct rt_array *)array, indices, out")));
 }
 
 // ---- opaque values
@@ -113,13 +124,14 @@ static void project(const Api *a, const EmitType *type, int field) {
       text_format("int %s_project_%s_%s(%s, %s*out, const struct %s_%s *value)",
                   a->prefix, type->c_name, emit_field_name(type, field), context(a),
                   value_type(a, part, false), a->prefix, type->c_name);
+  const char *args = text_format("&part, (const struct rt_opaque *)value, %d", field);
   if (head(a, text))
     body(a, text_format("struct rt_value part;\n"
                         "  memset(&part, 0, sizeof part);\n"
-                        "  int err = rt_opaque_project(ctx, &part, (const struct "
-                        "rt_opaque *)value, %d);\n"
+                        "  int err = %s;\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
-                        field, load_value(a, part, "out", "part")));
+                        locked("rt_opaque_project", args),
+                        load_value(a, part, "out", "part")));
 }
 
 static void new_record(const Api *a, const EmitType *type, int number) {
@@ -134,28 +146,29 @@ static void new_record(const Api *a, const EmitType *type, int number) {
       text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, type->c_name,
                   context(a), a->prefix, type->c_name, text_str(params));
   if (head(a, text))
-    body(a,
-         text_format(
-             "struct rt_value fields[%d];\n"
-             "  memset(fields, 0, sizeof fields);\n%s"
-             "  return rt_opaque_of_fields(ctx, (struct rt_opaque **)out, %d, fields);",
-             type->fields.count ? type->fields.count : 1, text_str(stores), number));
+    body(a, text_format(
+                "struct rt_value fields[%d];\n"
+                "  memset(fields, 0, sizeof fields);\n%s"
+                "  %s",
+                type->fields.count ? type->fields.count : 1, text_str(stores),
+                returned("rt_opaque_of_fields",
+                         text_format("(struct rt_opaque **)out, %d, fields", number))));
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
   const char *self = text_format("struct %s_%s *", a->prefix, type->c_name);
   const char *n = type->c_name;
   if (head(a, text_format("int %s_free_%s(%s, %svalue)", a->prefix, n, context(a), self)))
-    body(a, "return rt_opaque_free(ctx, (struct rt_opaque *)value);");
+    body(a, returned("rt_opaque_free", "(struct rt_opaque *)value"));
   if (head(a, text_format("int %s_store_%s(%s, const %svalue, void **p, size_t *n)",
                           a->prefix, n, context(a), self)))
-    body(a, "return rt_opaque_store(ctx, (const struct rt_opaque *)value, p, n);");
+    body(a, returned("rt_opaque_store", "(const struct rt_opaque *)value, p, n"));
   if (head(a, text_format("%s%s_restore_%s(%s, const void *p)", self, a->prefix, n,
                           context(a))))
-    body(a,
-         text_format("struct rt_opaque *value = NULL;\n"
-                     "  return rt_opaque_restore(ctx, &value, %d, p) ? NULL : (%s)value;",
-                     number, self));
+    body(a, text_format("struct rt_opaque *value = NULL;\n"
+                        "  return %s ? NULL : (%s)value;",
+                        locked("rt_opaque_restore", text_format("&value, %d, p", number)),
+                        self));
   for (int i = 0; i < type->fields.count; i++)
     project(a, type, i);
   if (emit_is_record(type)) new_record(a, type, number);
@@ -181,7 +194,8 @@ static void entry_function(const Api *a, const EmitEntry *entry) {
     body(a, text_format("struct rt_value in[%d], result;\n"
                         "  memset(in, 0, sizeof in);\n"
                         "  memset(&result, 0, sizeof result);\n%s"
-                        "%s  int err = %scall_%s(ctx, &result, in)%s;\n"
+                        "  rt_enter(ctx);\n"
+                        "%s  int err = rt_leave(ctx, %scall_%s(ctx, &result, in)%s);\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
                         entry->inputs.count ? entry->inputs.count : 1, text_str(stores),
                         several ? "  rt_workers_call(ctx);\n" : "",

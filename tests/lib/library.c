@@ -298,6 +298,25 @@ static void two_threads(struct one_context_config *cfg) {
     pthread_join(threads[i], NULL);
 }
 
+// Without errors, whose texts go to whoever asks first.
+static void *sharing(void *ctx) {
+  for (int i = 0; i < 50; i++) {
+    arrays((struct one_context *)ctx);
+    matrices((struct one_context *)ctx);
+    tuples((struct one_context *)ctx);
+  }
+  return NULL;
+}
+
+// The context lets one in after the other.
+static void threads_share(struct one_context *ctx) {
+  pthread_t threads[4];
+  for (int i = 0; i < 4; i++)
+    check(pthread_create(&threads[i], NULL, sharing, ctx) == 0, "a thread that shares");
+  for (int i = 0; i < 4; i++)
+    pthread_join(threads[i], NULL);
+}
+
 int main(void) {
   struct one_context_config *cfg = one_context_config_new();
   struct one_context *first = one_context_new(cfg), *second = one_context_new(cfg);
@@ -311,6 +330,7 @@ int main(void) {
   arrays(first);
   one_context_free(second);
   arrays(first);
+  threads_share(first);
   one_context_free(first);
   two_threads(cfg);
   one_context_config_free(cfg);

@@ -1,7 +1,7 @@
 """A generated library by way of ctypes: its functions, with their types from the manifest, and one context.
 
-ctypes releases the interpreter lock in each call, so other threads run meanwhile; a context is for one thread at
-a time, so calls into one module wait for each other.
+ctypes releases the interpreter lock in each call, so other threads run meanwhile; a call and the reading of its error
+belong together, so calls into one module wait for each other.
 """
 import collections
 import ctypes
