@@ -16,6 +16,7 @@ typedef struct Sharing {
   NameTable *texts;  // of expressions: equal ones have the same pointer
   Map *scope;        // text -> Var, enclosing bodies' as parents
   Map *sums;         // Var -> LinearSum, those of more than one variable
+  Map *failing;      // failing.h
 } Sharing;
 
 static Atom represent(CoreMapper *m, Atom a) {
@@ -64,18 +65,11 @@ static void share_sum(Sharing *s, const Var *var, const LinearSum *sum) {
   share_text(s, var, name_of(s->texts, linear_text(sum)));
 }
 
-// x - x and x * 0, which simplification lets be where x may fail.
-static bool is_plain_zero(const Exp *e) {
-  if (e->kind != EXP_OP) return false;
-  Atom a = e->u.op.args[0], b = e->u.op.args[1];
-  return (e->u.op.op == OP_SUB && atom_equal(a, b)) ||
-         (e->u.op.op == OP_MUL && (atom_is_i64(a, 0) || atom_is_i64(b, 0)));
-}
-
 static void share(Sharing *s, const Stm *stm, const Exp *exp) {
   if (!exp_is_shareable(exp) || stm->binder_count != 1) return;
   LinearSum sum;
-  if (!is_plain_zero(exp) && linear_of_exp(s->sums, exp, &sum))
+  if (linear_of_exp(s->sums, exp, &sum) &&
+      linear_keeps_failing(s->sums, s->failing, exp, &sum))
     share_sum(s, stm->binders[0], &sum);
   else
     share_text(s, stm->binders[0], text_of(s, exp));
@@ -88,7 +82,10 @@ static void find(CoreVisitor *v, const Body *body) {
   Map *outer = s->scope;
   s->scope = map_new(outer);
   for (int i = 0; i < body->stm_count; i++) {
-    share(s, &body->stms[i], core_map_exp(&m, body->stms[i].exp));
+    Stm stm = body->stms[i];
+    stm.exp = core_map_exp(&m, stm.exp);
+    failing_note(s->failing, &stm);
+    share(s, &stm, stm.exp);
     core_visit_exp(v, body->stms[i].exp);
   }
   s->scope = outer;
@@ -114,9 +111,11 @@ static const Body *drop(CoreMapper *m, const Body *body) {
 }
 
 const Body *cse_body(Compiler *c, const Body *body) {
-  Sharing s = {
-    .c = c, .subst = subst_new(), .texts = name_table_new(), .sums = map_new(NULL)
-  };
+  Sharing s = { .c = c,
+                .subst = subst_new(),
+                .texts = name_table_new(),
+                .sums = map_new(NULL),
+                .failing = map_new(NULL) };
   CoreVisitor v = { .body = find, .state = &s };
   find(&v, body);
   CoreMapper m = { .body = drop, .state = &s };

@@ -47,6 +47,24 @@ bool linear_of_exp(const Map *sums, const Exp *e, LinearSum *sum) {
                  : add_scaled(&zero, &a, b.constant, sum);
 }
 
+static bool has_term(const LinearSum *sum, const Var *var) {
+  for (int i = 0; i < sum->count; i++)
+    if (sum->terms[i].var == var) return true;
+  return false;
+}
+
+bool linear_keeps_failing(const Map *sums, const Map *failing, const Exp *e,
+                          const LinearSum *sum) {
+  for (int k = 0; k < op_arity(e->u.op.op); k++) {
+    LinearSum part = linear_of_atom(sums, e->u.op.args[k]);
+    for (int i = 0; i < part.count; i++) {
+      const Var *var = part.terms[i].var;
+      if (failing_has(failing, atom_var(var)) && !has_term(sum, var)) return false;
+    }
+  }
+  return true;
+}
+
 const char *linear_text(const LinearSum *sum) {
   Text *t = text_new();
   text_printf(t, "sum %" PRIu64, sum->constant);

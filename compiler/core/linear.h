@@ -1,8 +1,7 @@
 // Sums of i64 scalars with constant factors, modulo 2^64 as the language computes them:
 // `m - k + 1` and `m + 1 - k` have the same.
 #pragma once
-#include "base/map.h"
-#include "core/core.h"
+#include "core/failing.h"
 
 enum { LINEAR_TERMS = 8 };
 
@@ -12,7 +11,8 @@ typedef struct LinearTerm {
 } LinearTerm;
 
 typedef struct LinearSum {
-  LinearTerm terms[LINEAR_TERMS];  // in the order of their variables' numbers, no factor is 0
+  LinearTerm
+      terms[LINEAR_TERMS];  // in the order of their variables' numbers, no factor is 0
   int count;
   uint64_t constant;
 } LinearSum;
@@ -21,6 +21,10 @@ typedef struct LinearSum {
 // sum as well); false if it is no addition, subtraction or multiplication by a constant of i64, or
 // has too many terms.
 bool linear_of_exp(const Map *sums, const Exp *e, LinearSum *sum);
+
+// Has the sum that `e` computes all that may fail of what it is made of (failing.h)?
+bool linear_keeps_failing(const Map *sums, const Map *failing, const Exp *e,
+                          const LinearSum *sum);
 
 // A text that is equal for equal sums.
 const char *linear_text(const LinearSum *sum);

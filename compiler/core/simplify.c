@@ -34,11 +34,6 @@ const Exp *simplify_def(const Simplify *s, Atom a) {
   return k ? k->exp : NULL;
 }
 
-const Exp *simplify_origin(const Simplify *s, Atom a) {
-  const Known *k = a.kind == ATOM_VAR ? known_of(s, a.u.var) : NULL;
-  return k && !k->exp ? k->among : simplify_def(s, a);
-}
-
 bool simplify_is_outside(const Simplify *s, Atom a, int depth) {
   if (a.kind == ATOM_CONST) return true;
   const Known *k = known_of(s, a.u.var);
@@ -87,6 +82,7 @@ Atom simplify_let(Simplify *s, const char *name, const Exp *exp) {
   if (exp->kind == EXP_ATOM) return exp->u.atom.atom;
   Atom a = core_let(s->builder, name, exp);
   note_binding(s, a.u.var, exp, s->depth);
+  failing_note(s->failing, &(Stm){ .binders = &a.u.var, .binder_count = 1, .exp = exp });
   return a;
 }
 
@@ -153,10 +149,9 @@ static void note_passed(Simplify *s, const Stm *stm) {
 static void emit(Simplify *s, Stm stm) {
   subst_binders(s, &stm);
   bool single = stm.binder_count == 1;
-  for (int i = 0; i < stm.binder_count; i++) {
+  for (int i = 0; i < stm.binder_count; i++)
     note_binding(s, stm.binders[i], single ? stm.exp : NULL, s->depth);
-    simplify_learn(s, stm.binders[i])->among = single ? NULL : stm.exp;
-  }
+  failing_note(s->failing, &stm);
   note_passed(s, &stm);
   core_add_stm(s->builder, stm);
 }
@@ -395,7 +390,9 @@ const Body *simplify_keep_results(const Body *body, const bool *keep) {
 
 // One round over the body of a function or entry point, whose parameters are what is free in it.
 static const Body *simplify_round(Compiler *c, const Body *body, bool *changed) {
-  Simplify s = { .c = c, .subst = subst_new(), .known = map_new(NULL) };
+  Simplify s = {
+    .c = c, .subst = subst_new(), .known = map_new(NULL), .failing = map_new(NULL)
+  };
   VarVec params = core_free_body(body);
   for (int i = 0; i < params.count; i++)
     note_sizes(&s, params.at[i]->type);

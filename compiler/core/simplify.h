@@ -1,6 +1,6 @@
 // Shared by the files of `simplify`: what is known about variables, and the rules by topic.
 #pragma once
-#include "core/core.h"
+#include "core/failing.h"
 
 // Upper bounds of an integer variable: it is less than each of them.
 typedef struct Bound {
@@ -12,7 +12,6 @@ typedef struct Bound {
 // What is known about a variable.
 typedef struct Known {
   const Exp *exp;    // it is the (only) value of this expression, or NULL
-  const Exp *among;  // it is one of several values of this expression, or NULL
   int depth;         // how many bodies enclose its binding
   int64_t at_least;  // INT64_MIN: nothing known
   const Bound *below;
@@ -31,6 +30,7 @@ typedef struct Simplify {
   Compiler *c;
   Subst *subst;      // variables whose bindings are gone, or that got another type
   Map *known;        // Var -> Known
+  Map *failing;      // failing.h
   Builder *builder;  // of the innermost body
   int depth;         // of that body
   bool changed;      // has a rule fired in this round?
@@ -39,11 +39,6 @@ typedef struct Simplify {
 
 // The expression that defines a variable; NULL for constants, parameters and the like.
 const Exp *simplify_def(const Simplify *s, Atom a);
-// The same, also of one of several values.
-const Exp *simplify_origin(const Simplify *s, Atom a);
-
-// May the scalar, or one that it is computed from, fail?  Elements of arrays count as made already.
-bool simplify_may_fail(const Simplify *s, Atom a);
 
 // Is the atom bound outside of bodies at this depth?
 bool simplify_is_outside(const Simplify *s, Atom a, int depth);

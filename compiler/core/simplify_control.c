@@ -43,7 +43,7 @@ static bool same_result(const Simplify *s, const Exp *e, int k) {
 static bool stays_for_failure(const Simplify *s, const Stm *stm) {
   for (int k = 0; k < stm->binder_count; k++)
     if (!same_result(s, stm->exp, k)) return false;
-  return simplify_may_fail(s, stm->exp->u.cond.condition);
+  return failing_has(s->failing, stm->exp->u.cond.condition);
 }
 
 // if c then {x, y} else {x, z} => x, and if c then {y} else {z}

@@ -2,8 +2,8 @@
 //
 // Integers wrap, so their algebra is that of a ring; for floats only what IEEE 754 gives exactly.
 // An operation that traps is never folded: it stays, to trap when the program runs.  Nor is a
-// value known where one that it is made from may fail: q == q stays if q is x / y, as what is
-// computed from nothing that may fail would lose the failure of what it depends on.
+// value known where one that it is made from may fail: q == q and x + q - q stay if q is x / y, as
+// what is computed from nothing that may fail would lose the failure of what it depends on.
 #include "core/operands.h"
 #include "core/simplify.h"
 #include <math.h>
@@ -189,25 +189,25 @@ static const Exp *reassociate(const Simplify *s, const Exp *e) {
                        e->u.op.args[1].u.constant);
 }
 
-// (x + y) - x => y   (x + y) - y => x   x - (x - y) => y
+// (x + y) - x => y   (x + y) - y => x   x - (x - y) => y, if x (or y) cannot fail
 static const Exp *cancel_difference(const Simplify *s, const Exp *e) {
   Atom left = e->u.op.args[0], right = e->u.op.args[1];
   const Exp *sum = simplify_def(s, left);
+  const Exp *difference = simplify_def(s, right);
+  if (is_op(difference, OP_SUB) && atom_equal(difference->u.op.args[0], left))
+    return failing_has(s->failing, left) ? NULL : exp_atom(difference->u.op.args[1]);
+  if (failing_has(s->failing, right)) return NULL;
   if (is_op(sum, OP_ADD) && atom_equal(sum->u.op.args[0], right)) {
     return exp_atom(sum->u.op.args[1]);
   }
   if (is_op(sum, OP_ADD) && atom_equal(sum->u.op.args[1], right)) {
     return exp_atom(sum->u.op.args[0]);
   }
-  const Exp *difference = simplify_def(s, right);
-  if (is_op(difference, OP_SUB) && atom_equal(difference->u.op.args[0], left)) {
-    return exp_atom(difference->u.op.args[1]);
-  }
   return NULL;
 }
 
-// (x + y) * m - x * m => y * m, in any order of factors and addends: the length of row number x of
-// what lies in one dimension, `xs[i * m:(i + 1) * m]`.
+// (x + y) * m - x * m => y * m if x cannot fail, in any order of factors and addends: the length
+// of row number x of what lies in one dimension, `xs[i * m:(i + 1) * m]`.
 static const Exp *cancel_products(const Simplify *s, const Exp *e) {
   const Exp *all = simplify_def(s, e->u.op.args[0]),
             *less = simplify_def(s, e->u.op.args[1]);
@@ -216,18 +216,20 @@ static const Exp *cancel_products(const Simplify *s, const Exp *e) {
     int by = k & 1, from = k >> 1 & 1, added = k >> 2;
     const Exp *sum = simplify_def(s, all->u.op.args[1 - by]);
     if (is_op(sum, OP_ADD) && atom_equal(all->u.op.args[by], less->u.op.args[from]) &&
-        atom_equal(sum->u.op.args[1 - added], less->u.op.args[1 - from]))
+        atom_equal(sum->u.op.args[1 - added], less->u.op.args[1 - from]) &&
+        !failing_has(s->failing, less->u.op.args[1 - from]))
       return exp_op2(OP_MUL, sum->u.op.args[added], all->u.op.args[by]);
   }
   return NULL;
 }
 
-// (x - y) + y => x, in either order
+// (x - y) + y => x if y cannot fail, in either order
 static const Exp *cancel_sum(const Simplify *s, const Exp *e) {
   for (int i = 0; i < 2; i++) {
     const Exp *difference = simplify_def(s, e->u.op.args[i]);
     if (is_op(difference, OP_SUB) &&
-        atom_equal(difference->u.op.args[1], e->u.op.args[1 - i])) {
+        atom_equal(difference->u.op.args[1], e->u.op.args[1 - i]) &&
+        !failing_has(s->failing, e->u.op.args[1 - i])) {
       return exp_atom(difference->u.op.args[0]);
     }
   }
@@ -463,8 +465,8 @@ static const Exp *bits(const Simplify *s, const Exp *e) {
 static bool loses_failure(const Simplify *s, const Exp *e, const Exp *better) {
   bool constant =
       better && better->kind == EXP_ATOM && better->u.atom.atom.kind == ATOM_CONST;
-  return constant &&
-         (simplify_may_fail(s, e->u.op.args[0]) || simplify_may_fail(s, e->u.op.args[1]));
+  return constant && (failing_has(s->failing, e->u.op.args[0]) ||
+                      failing_has(s->failing, e->u.op.args[1]));
 }
 
 // x op y, known without the values of x and y

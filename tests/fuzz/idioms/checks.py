@@ -14,7 +14,8 @@ MAY_FAIL = ("ys[X]", "(X / k)", "(X % k)", "(assert (X < 4) X)", "(i64.sum ys[X:
             "(i64.sum (map (\\q -> X / q) ys))", "(i64.i32 (i32.i64 X / i32.i64 k))", "(X / k > 1 || true |> i64.bool)",
             "(if ys[X] > 2 && false then 3 else X)")
 JOINED = ("({} + {})", "(if X > 1 then {} else {})", "(i64.max {} {})", "({} - {})", "(if {} > {} then X else k)",
-          "(if X < 3 && {} > {} then 1 else 2)", "(let z = {} in z + {})")
+          "(if X < 3 && {} > {} then 1 else 2)", "(let z = {} in z + {})", "(let z = {} in z + {} - z)",
+          "(let z = {} in (z + {}) * k - z * k)")
 # Texts with the number of which something is made in brackets.
 PLACES = (
     "map (\\x -> «x») xs", "tabulate n (\\i -> «xs[i]» + i)", "map (\\x -> i64.sum (map (\\y -> y + «x») ys)) xs",
