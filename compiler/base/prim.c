@@ -36,6 +36,10 @@ PrimType prim_unsigned(PrimType type) {
   return prim_is_signed(type) ? type + (PRIM_U8 - PRIM_I8) : type;
 }
 
+PrimType prim_signed(PrimType type) {
+  return prim_is_int(type) && !prim_is_signed(type) ? type - (PRIM_U8 - PRIM_I8) : type;
+}
+
 // The words of prim.def's columns, as sets of types and as results.
 typedef enum Operands {
   INT = 1,

@@ -41,6 +41,7 @@ bool prim_is_int(PrimType type);
 bool prim_is_signed(PrimType type);                     // i8..i64
 bool prim_is_float(PrimType type);
 PrimType prim_unsigned(PrimType type);                  // the unsigned type of an integer's width
+PrimType prim_signed(PrimType type);                    // the signed one
 
 const char *op_name(PrimOp op);       // lower case: "add"
 const char *op_spelling(PrimOp op);   // "+"

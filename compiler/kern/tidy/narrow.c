@@ -163,11 +163,18 @@ static void see_other_use(KernVisitor *v, const Term *t) {
 
 // ---- the result
 
+// With the low bits of a wider number of the same value: a wider unsigned type would have zeros
+// above those of a signed one.
+static const Term *of_same_value(PrimType to, const Term *t) {
+  if (prim_extends_by_zeros(to, t->type)) t = term_convert(prim_signed(to), t);
+  return term_convert(to, t);
+}
+
 static const Term *narrow_operand(Narrow *s, const Term *t, PrimType to) {
   const Let *let = t->kind == TERM_VAR ? map_get(s->lets, t->u.var) : NULL;
   if (let && let->source) return narrow_operand(s, let->source, to);
   const Var *renamed = let && !let->stays ? map_get(s->renamed, t->u.var) : NULL;
-  return term_convert(to, renamed ? term_var(renamed) : t);
+  return of_same_value(to, renamed ? term_var(renamed) : t);
 }
 
 static const Term *narrow_term(Narrow *s, const Let *let) {
