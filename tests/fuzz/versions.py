@@ -6,11 +6,12 @@ fixed form, and one a program that must fail.  With --idioms all are made of wha
 (idioms/); with --failing as well they leave out some of the care that keeps programs from failing (a
 mistake in what no result needs may go unseen after `core`), with --derivatives they are derivatives,
 with --wide their arrays are so long that CPUs cut them into chunks.  With --checks they are small,
-and what may fail stands in every place; with --nests each point of a map works on rows of its own.
+and what may fail stands in every place; with --nests each point of a map works on rows of its own, with
+--bits on numbers of few bits.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -26,6 +27,7 @@ import time
 from pathlib import Path
 
 from idioms import FailingIdiomGenerator, IdiomGenerator
+from idioms.bits import BitsGenerator
 from idioms.checks import CheckGenerator
 from idioms.nests import NestsGenerator
 from idioms.smooth import SmoothGenerator
@@ -48,6 +50,8 @@ def generator_of(seed, options):
         return CheckGenerator(seed)
     if options.nests:
         return NestsGenerator(seed)
+    if options.bits:
+        return BitsGenerator(seed)
     if options.idioms:
         return idiom_generator(options)(seed)
     if kind in (0, 4):
@@ -90,7 +94,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        if options.device and not options.idioms and not options.checks and not options.nests:  # vectors of CPUs need 16 points
+        if options.device and not options.idioms and not options.checks and not options.nests and not options.bits:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
@@ -133,6 +137,7 @@ def main():
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
     parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
+    parser.add_argument("--bits", action="store_true", help="numbers of few bits")
     parser.add_argument("--wide", action="store_true", help="long arrays")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")

@@ -163,18 +163,21 @@ static void see_other_use(KernVisitor *v, const Term *t) {
 
 // ---- the result
 
-// With the low bits of a wider number of the same value: a wider unsigned type would have zeros
-// above those of a signed one.
-static const Term *of_same_value(PrimType to, const Term *t) {
-  if (prim_extends_by_zeros(to, t->type)) t = term_convert(prim_signed(to), t);
-  return term_convert(to, t);
+// The same number of few bits.
+static const Term *now_narrow(const Narrow *s, const Term *t) {
+  const Let *let = t->kind == TERM_VAR ? map_get(s->lets, t->u.var) : NULL;
+  if (let && let->source) return now_narrow(s, let->source);
+  const Var *renamed = let && !let->stays ? map_get(s->renamed, t->u.var) : NULL;
+  return renamed ? term_var(renamed) : t;
 }
 
-static const Term *narrow_operand(Narrow *s, const Term *t, PrimType to) {
-  const Let *let = t->kind == TERM_VAR ? map_get(s->lets, t->u.var) : NULL;
-  if (let && let->source) return narrow_operand(s, let->source, to);
-  const Var *renamed = let && !let->stays ? map_get(s->renamed, t->u.var) : NULL;
-  return of_same_value(to, renamed ? term_var(renamed) : t);
+// What had more bits, all copies of its sign, has them in a wider type without a sign, too, which
+// would extend fewer by zeros.
+static const Term *narrow_operand(const Narrow *s, const Term *t, PrimType to) {
+  const Term *now = now_narrow(s, t);
+  if (now != t && prim_extends_by_zeros(to, now->type))
+    now = term_convert(prim_signed(to), now);
+  return term_convert(to, now);
 }
 
 static const Term *narrow_term(Narrow *s, const Let *let) {

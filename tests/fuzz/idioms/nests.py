@@ -285,7 +285,8 @@ class NestsGenerator:
     def text(self, lines, vectors):
         body = "\n    ".join(lines)
         last = lines[-1].split()[1]
-        result = " + ".join([f"i32.sum {v}" for v in vectors] or [last])
+        every = [line.split()[1] for line in lines]
+        result = " + ".join(f"i32.sum {v}" if v in vectors else v for v in (every if self.may_fail else vectors or [last]))
         if not self.may_fail:  # nothing that fails may be left out of the results
             result = self.pick(f"map (+ {last}) row" if last not in vectors else last, result)
         return (f"entry main [n] [m] (ks: [n]i32) (rows: [n][m]i32) (other: [m]i32) =\n  let s0 = i32.sum other\n  in map2 (\\k row ->\n    {body}\n"
