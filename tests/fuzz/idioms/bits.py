@@ -45,9 +45,35 @@ class BitsGenerator:
             lambda: f"({type_}.{other} {self.number(other, atoms, depth - 1)})" if other != type_ else part(),
             lambda: f"({part()} {self.pick('<<', '>>')} {self.random.randrange(min(bits, 9))})",
             lambda: f"({part()} {self.pick('/', '%', '//', '%%')} {self.pick('2', '3', '7', '16')})",
-            lambda: f"({part()} & {self.pick('1', '3', '15', '127')})", lambda: f"({type_}.{self.pick('min', 'max')} {part()} {part()})",
+            lambda: f"({part()} {self.pick('<<', '>>')} {part()})", lambda: f"({part()} {self.pick('<<', '>>')} ({part()} & {self.pick('1', '3', '7')}))",
+            lambda: f"({part()} {self.pick('/', '%', '//', '%%')} ({self.pick('1', '2')} << ({part()} & 3)))",
+            lambda: f"({part()} {self.pick('/', '%', '//', '%%')} ({self.power(type_, atoms)}))",
+            lambda: self.of_float(type_, atoms, depth - 1), lambda: f"({part()} & {self.pick('1', '3', '15', '127')})", lambda: f"({type_}.{self.pick('min', 'max')} {part()} {part()})",
             lambda: f"({type_}.{self.pick('abs', 'sgn')} {part()})", lambda: f"(if {self.condition(atoms, depth - 1)} then {part()} else {part()})",
             lambda: f"({type_}.bool ({self.condition(atoms, depth - 1)}))", lambda: f"(let z = {part()} in z {self.pick('+', '*', '-')} z)")
+
+    def of_float(self, type_, atoms, depth):
+        f = self.pick("f16", "f32", "f32", "f64")
+        return self.pick(f"({type_}.{f} {self.real(f, atoms, depth)})",
+                         f"(if {self.real(f, atoms, depth)} {self.pick('<', '<=', '==', '!=')} {self.real(f, atoms, depth)} then 3 else {self.constant(type_)})",
+                         f"({type_}.bool ({f}.{self.pick('isnan', 'isinf')} {self.real(f, atoms, depth)}))")
+
+    def real(self, type_, atoms, depth):
+        """A float, by operations that are rounded in one way: quotients with NaN and infinities, no products in sums."""
+        if depth <= 0:
+            return self.pick(self.atom(type_, atoms), self.atom(type_, atoms), f"({self.pick('0.5', '-1.5', '6e4', '-0.0', '3', '1e-7')} : {type_})", f"{type_}.nan", f"{type_}.inf")
+        part = lambda: self.real(type_, atoms, depth - 1)
+        other = self.pick("f16", "f32", "f64", "i32", "i8", "u64")
+        of = self.real(other, atoms, depth - 1) if other[0] == "f" else self.number("i64", atoms, depth - 1) if other == "u64" else self.number(other, atoms, depth - 1)
+        return self.any_of(lambda: f"({part()} {self.pick('/', '/', '+', '-')} {part()})", lambda: f"({type_}.{self.pick('min', 'max')} {part()} {part()})",
+                           lambda: f"({type_}.{self.pick('floor', 'trunc', 'abs', 'neg', 'round', 'ceil', 'sgn')} {part()})",
+                           lambda: f"(if {self.condition(atoms, depth - 1)} then {part()} else {part()})",
+                           lambda: f"({type_}.{other} {of})" if other not in (type_, "u64") else f"({type_}.u64 (u64.i64 {self.number('i64', atoms, depth - 1)}))")
+
+    def power(self, type_, atoms):
+        """Of two, which loops may make."""
+        spans = [name for name, of in atoms if name == "d" and of == type_]
+        return self.pick(*spans, "2 * d", "d * 4") if spans else self.pick("8", "32", "64")
 
     def condition(self, atoms, depth):
         type_ = self.pick(*TYPES)
@@ -73,6 +99,7 @@ class BitsGenerator:
             lambda: hash_(f"scan {op} {neutral} (map2 (\\x y -> {f()}) xs ys)", t),
             lambda: f"i64.{t} (loop r = 0 for i < m do let x = xs[i] let y = ys[i] in r {self.pick('+', '^', '*3+', '-')} {f()})",
             lambda: f"i64.{t} (loop r = 0 for i < m do let x = xs[i] let y = {b}.{t} r in {f()})" if b != t else "7",
+            lambda: self.spans(t, x, hash_), lambda: self.spans(t, x, hash_),
             lambda: hash_(f"hist {op} {neutral} m (map2 (\\x y -> i64.{t} {f()} % i64.max 1 m) xs ys) (map2 (\\x y -> {f()}) xs ys)", t),
             lambda: hash_(f"tabulate m (\\i -> {self.number(t, cells)})", t),
             lambda: f"let q = filter (\\(x, y) -> {self.condition(x, 2)}) (zip xs ys) in length q + i64.sum (map (\\(x, y) -> i64.{t} {f()}) q)",
@@ -80,6 +107,16 @@ class BitsGenerator:
             lambda: f"i64.i32 (i32.sum (map2 (\\x y -> i32.{t} {f()}) xs ys))" if t != "i32" else "3",
             lambda: hash_(f"loop r = map2 (\\x y -> {f()}) xs ys for _t < 3 do map2 (\\v x -> let y = {b}.i32 s in v + {f()}) r xs", t)
             if b != "i32" else "8")
+
+    def spans(self, type_, scope, hash_):
+        """A loop whose span doubles, or halves."""
+        first, step = self.pick(("1", "d * 2"), ("1", "d << 1"), ("16", "d / 2"), ("1", "2 * d"))
+        element = self.number(type_, scope + [("d", type_)] * 4)
+        return self.pick(
+            f"i64.{type_} (loop (r, d: {type_}) = (0, {first}) for _t < 4 do (r + reduce (^) 0 (map2 (\\x y -> {element}) xs ys), {step})).0",
+            hash_(f"map2 (\\x y -> (loop (r, d: {type_}) = (0, {first}) for _t < 4 do (r ^ {element}, {step})).0) xs ys", type_),
+            hash_(f"(loop (r: [m]{type_}, d: {type_}) = (replicate m 1, {first}) for _t < 4 do (map3 (\\v x y -> v + {element}) r xs ys, {step})).0", type_),
+            hash_(f"tabulate m (\\i -> let x = xs[i] let y = ys[i] let d : {type_} = 1 << {type_}.i64 (i & 3) in {element})", type_))
 
     def program(self):
         return [self.result() for _ in range(self.pick(1, 2, 3))], None
