@@ -654,8 +654,9 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
 
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
   host_find_layouts(k, body);
+  int last_update = landing_last_update(body);
   for (int i = 0; i < body->stm_count; i++) {
-    landing_find(k, body, i);
+    landing_find(k, body, i, last_update);
     lower_host_stm(k, &body->stms[i], body, i);
     Release after = { k, body, i };
     map_each(k->owned, release_dead, &after);

@@ -313,13 +313,17 @@ static void keep_if_last(Code *host, const Body *body, int position, const Var *
     map_remove(host->landings, value);
 }
 
-void landing_find(Code *host, const Body *body, int position) {
+int landing_last_update(const Body *body) {
+  int last = body->stm_count - 1;
+  while (last >= 0 && !is_update(body->stms[last].exp))
+    last--;
+  return last;
+}
+
+void landing_find(Code *host, const Body *body, int position, int last_update) {
   const Stm *stm = &body->stms[position];
   ExpKind kind = stm->exp->kind;
   if (host->lower->profile != PROFILE_CPU) return;
-  bool updates = false;
-  for (int i = position + 1; i < body->stm_count; i++)
-    updates = updates || is_update(body->stms[i].exp);
   if (kind != EXP_SEG && kind != EXP_GUARD && kind != EXP_IF) return;
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];
@@ -327,7 +331,7 @@ void landing_find(Code *host, const Body *body, int position) {
       continue;
     if (landing_of(host, binder))
       keep_if_last(host, body, position, binder);
-    else if (updates)
+    else if (position < last_update)
       find_for(host, body, position, binder);
   }
 }

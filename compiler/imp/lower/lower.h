@@ -461,8 +461,9 @@ const ImpExp *underway_begin(Code *k, const Stm *stm, const Body *body, int posi
 // ---- results that are made in the array which an update would copy them to (landing.c)
 
 typedef struct Landing Landing;
-// Looks for the update of what the statement binds.
-void landing_find(Code *host, const Body *body, int position);
+// Looks for the update of what the statement binds; the last update of the body, or -1.
+void landing_find(Code *host, const Body *body, int position, int last_update);
+int landing_last_update(const Body *body);
 // Where the binder lands, or NULL; the same for what a branch yields for it.
 Landing *landing_of(Code *host, const Var *binder);
 void landing_pass(Code *inner, Landing *landing, const Body *branch, Atom result);
