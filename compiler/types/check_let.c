@@ -106,6 +106,8 @@ static const Type *check_param(Check *k, AstPat *pat, const Type **expected) {
   const Binding *name = pat_binding(pat);
   if (name && other)
     *expected = type_replace_size(k, other, size_of_binding(name, pat->loc), *expected);
+  else if (other && type_mentions(*expected, other))
+    *expected = NULL;  // in terms of a parameter that has no name here
   return result;
 }
 

@@ -330,9 +330,29 @@ static bool unify_results(Check *k, const Type *e, const Type *a, BindingVec *ex
   return unify(k, e, a);
 }
 
+// The type itself.  Sizes that a variable binds for its place as a function's result mean nothing
+// outside of that place, so that nothing may be equal to them.
+static const Type *resolve_value(Check *k, const Type *type) {
+  BindingVec exists = { 0 };
+  type = type_resolve_result(type, &exists);
+  return exists.count ? replace_exists(k, &exists, false, type) : type;
+}
+
+// What functions take.  A variable may stand for arrays of a size that differs from call to call,
+// as in `\_ xs -> 0` for (k: i64) -> [k]t -> i32: nothing can be asked of that size.
+static bool unify_taken(Check *k, const Type *e, const Type *a) {
+  BindingVec exists = { 0 };
+  const Type *open_e = type_resolve(e), *open_a = type_resolve(a);
+  if (k->params.count && open_a->kind == TYPE_VAR && !open_a->u.var->is_error)
+    return bind_result(k, open_a->u.var, resolve_value(k, e), &exists);
+  if (k->params.count && open_e->kind == TYPE_VAR && !open_e->u.var->is_error)
+    return bind_result(k, open_e->u.var, resolve_value(k, a), &exists);
+  return unify(k, a, e);
+}
+
 // (n: a) -> ?[k]. t: parameters are renamed to be the same.
 static bool unify_functions(Check *k, const Type *e, const Type *a) {
-  if (!unify(k, a->u.function.from, e->u.function.from)) return false;
+  if (!unify_taken(k, e->u.function.from, a->u.function.from)) return false;
   BindingVec exists_e = { 0 }, exists_a = { 0 };
   const Type *to_e = result(e, &exists_e), *to_a = result(a, &exists_a);
   Binding *param = equate_params(k, e, a, &to_e, &to_a);
@@ -340,14 +360,6 @@ static bool unify_functions(Check *k, const Type *e, const Type *a) {
   bool same = unify_results(k, to_e, to_a, &exists_e, &exists_a);
   if (param) k->params.count--;
   return same;
-}
-
-// The type itself.  Sizes that a variable binds for its place as a function's result mean nothing
-// outside of that place, so that nothing may be equal to them.
-static const Type *resolve_value(Check *k, const Type *type) {
-  BindingVec exists = { 0 };
-  type = type_resolve_result(type, &exists);
-  return exists.count ? replace_exists(k, &exists, false, type) : type;
 }
 
 bool unify(Check *k, const Type *e, const Type *a) {
