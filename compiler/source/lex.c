@@ -304,14 +304,12 @@ static void unexpected(Lexer *lx, Loc loc, int length) {
                 "f32.sum (map2 (*) r c)) (transpose b)) a`");
 }
 
-// Is this between `#[` and `]`?
+// Is this between `#[` and `]`?  Attributes are short.
 static bool within_attr(const Lexer *lx) {
-  for (int i = lx->tokens.count - 1; i >= 0; i--) {
-    TokenKind kind = lx->tokens.at[i].kind;
-    if (kind == TOKEN_ATTR) return true;
-    if (kind != TOKEN_NAME && kind != TOKEN_LPAREN && kind != TOKEN_RPAREN &&
-        kind != TOKEN_COMMA && kind != TOKEN_REFERENCE)
-      return false;
+  static const int longest = 100;
+  for (int i = lx->tokens.count - 1; i >= 0 && i + longest >= lx->tokens.count; i--) {
+    if (lx->tokens.at[i].kind == TOKEN_ATTR) return true;
+    if (lx->tokens.at[i].kind == TOKEN_RBRACKET) return false;
   }
   return false;
 }
