@@ -213,6 +213,13 @@ struct rt_field {
   int first;  // its first leaf among the leaves of the record
 };
 
+// A constructor of a sum type, with what it holds.
+struct rt_constructor {
+  const char *name;
+  const struct rt_field *fields;
+  int field_count;
+};
+
 struct rt_type {
   const char *name;  // as users see it: "i32", "[][]f32", "point", "(i32, f32)"
   enum rt_type_kind kind;
@@ -222,6 +229,10 @@ struct rt_type {
   int leaf_count;
   const struct rt_field *fields;  // records and tuples; else NULL
   int field_count;
+  // sum types: the first leaf is the number of the constructor; else NULL
+  const struct rt_constructor *constructors;
+  int constructor_count;
+  const int *leaf_dims;  // sum types: the sizes of all leaves in order; -1: any
 };
 
 struct
@@ -602,6 +613,14 @@ RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, in
                               const struct rt_value *fields);
 RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
                             const struct rt_opaque *opaque, int field);
+// Values of sum types: the number of the constructor, or -1 and an error; one made of what a
+// constructor holds (arrays that only others hold are as long as the type says, or empty); what it
+// holds, whose references become the caller's.
+RT_FN int rt_opaque_variant(struct rt_context *ctx, const struct rt_opaque *opaque);
+RT_FN int rt_opaque_construct(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              int constructor, const struct rt_value *fields);
+RT_FN int rt_opaque_destruct(struct rt_context *ctx, struct rt_value *out,
+                             const struct rt_opaque *opaque, int constructor);
 RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque);
 // *p NULL: allocates with malloc; *n gets the size.  p NULL: only the size.
 RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque,

@@ -601,38 +601,117 @@ RT_FN const struct rt_value *rt_value_leaves(const struct rt_program *program, i
   return program->types[type].kind == RT_OPAQUE ? value->u.opaque->leaves : value;
 }
 
+RT_FN int rt_fields_usable(struct rt_context *ctx, const struct rt_field *fields,
+                           int count, const struct rt_value *values) {
+  int error = RT_OK;
+  for (int f = 0; f < count && !error; f++)
+    error = rt_field_usable(ctx, &fields[f], &values[f]);
+  return error;
+}
+
+// Puts the leaves of fields where a value has them.
+RT_FN void rt_fields_place(const struct rt_program *program,
+                           const struct rt_field *fields, int count,
+                           const struct rt_value *values, struct rt_value *leaves) {
+  for (int f = 0; f < count; f++)
+    memcpy(leaves + fields[f].first, rt_value_leaves(program, fields[f].type, &values[f]),
+           (size_t)rt_leaf_count(program, fields[f].type) * sizeof *leaves);
+}
+
 RT_FN int rt_opaque_of_fields(struct rt_context *ctx, struct rt_opaque **out, int type,
                               const struct rt_value *fields) {
   const struct rt_type *t = &ctx->program->types[type];
-  int error = RT_OK;
   *out = NULL;
-  for (int f = 0; f < t->field_count && !error; f++)
-    error = rt_field_usable(ctx, &t->fields[f], &fields[f]);
+  int error = rt_fields_usable(ctx, t->fields, t->field_count, fields);
   if (error) return error;
   struct rt_value *leaves =
       (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
-  for (int f = 0; f < t->field_count; f++) {
-    int field_type = t->fields[f].type;
-    memcpy(leaves + t->fields[f].first,
-           rt_value_leaves(ctx->program, field_type, &fields[f]),
-           (size_t)rt_leaf_count(ctx->program, field_type) * sizeof *leaves);
-  }
+  rt_fields_place(ctx->program, t->fields, t->field_count, fields, leaves);
   error = rt_opaque_new(ctx, out, type, leaves);
   free(leaves);
   return error;
+}
+
+RT_FN int rt_opaque_part(struct rt_context *ctx, struct rt_value *out,
+                         const struct rt_opaque *opaque, const struct rt_field *f) {
+  const struct rt_value *leaves = opaque->leaves + f->first;
+  if (ctx->program->types[f->type].kind == RT_OPAQUE)
+    return rt_opaque_new(ctx, &out->u.opaque, f->type, leaves);
+  rt_leaves_share(&ctx->program->types[opaque->type], f->first, 1, out, leaves);
+  return RT_OK;
 }
 
 RT_FN int rt_opaque_project(struct rt_context *ctx, struct rt_value *out,
                             const struct rt_opaque *opaque, int field) {
   int error = rt_opaque_usable(ctx, opaque);
   if (error) return error;
+  return rt_opaque_part(ctx, out, opaque,
+                        &ctx->program->types[opaque->type].fields[field]);
+}
+
+// ---- values of sum types
+
+RT_FN int rt_opaque_variant(struct rt_context *ctx, const struct rt_opaque *opaque) {
+  if (rt_opaque_usable(ctx, opaque)) return -1;
+  int variant = opaque->leaves[0].u.u8;
+  if (variant < ctx->program->types[opaque->type].constructor_count) return variant;
+  rt_error(ctx, RT_OTHER_ERROR, "a value of no constructor");
+  return -1;
+}
+
+// Makes the arrays of leaves that are still empty, of zeros.
+RT_FN int rt_leaves_absent(struct rt_context *ctx, const struct rt_type *t,
+                           struct rt_value *leaves, bool *made) {
+  const int *dims = t->leaf_dims;
+  int error = RT_OK;
+  for (int i = 0; i < t->leaf_count && !error; i++) {
+    const struct rt_type *leaf = &ctx->program->types[t->leaves[i]];
+    int64_t shape[RT_MAX_RANK];
+    for (int d = 0; d < leaf->rank; d++, dims++)
+      shape[d] = *dims < 0 ? 0 : *dims;
+    if (leaf->kind != RT_ARRAY || leaves[i].u.array) continue;
+    void *zeros = rt_host_alloc(
+        (size_t)(rt_shape_count(leaf->rank, shape) * rt_elems[leaf->elem].bytes));
+    error = rt_array_from(ctx, &leaves[i].u.array, leaf->elem, leaf->rank, shape, zeros);
+    made[i] = !error;
+    free(zeros);
+  }
+  return error;
+}
+
+RT_FN int rt_opaque_construct(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              int constructor, const struct rt_value *fields) {
+  const struct rt_type *t = &ctx->program->types[type];
+  const struct rt_constructor *c = &t->constructors[constructor];
+  *out = NULL;
+  int error = rt_fields_usable(ctx, c->fields, c->field_count, fields);
+  if (error) return error;
+  struct rt_value *leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  bool *made = (bool *)rt_host_alloc((size_t)t->leaf_count * sizeof *made);
+  leaves[0].u.u8 = (uint8_t)constructor;
+  rt_fields_place(ctx->program, c->fields, c->field_count, fields, leaves);
+  error = rt_leaves_absent(ctx, t, leaves, made);
+  if (!error) error = rt_opaque_new(ctx, out, type, leaves);
+  for (int i = 0; i < t->leaf_count; i++)
+    if (made[i]) rt_array_free(ctx, leaves[i].u.array);
+  free(made);
+  free(leaves);
+  return error;
+}
+
+RT_FN int rt_opaque_destruct(struct rt_context *ctx, struct rt_value *out,
+                             const struct rt_opaque *opaque, int constructor) {
+  int variant = rt_opaque_variant(ctx, opaque), error = RT_OK;
+  if (variant < 0) return RT_OTHER_ERROR;
   const struct rt_type *t = &ctx->program->types[opaque->type];
-  const struct rt_field *f = &t->fields[field];
-  const struct rt_value *leaves = opaque->leaves + f->first;
-  if (ctx->program->types[f->type].kind == RT_OPAQUE)
-    return rt_opaque_new(ctx, &out->u.opaque, f->type, leaves);
-  rt_leaves_share(t, f->first, 1, out, leaves);
-  return RT_OK;
+  const struct rt_constructor *c = &t->constructors[constructor];
+  if (variant != constructor)
+    return rt_error(ctx, RT_OTHER_ERROR, "the value is #%s, not #%s",
+                    t->constructors[variant].name, c->name);
+  for (int f = 0; f < c->field_count && !error; f++)
+    error = rt_opaque_part(ctx, &out[f], opaque, &c->fields[f]);
+  return error;
 }
 
 RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque) {

@@ -255,6 +255,7 @@ RT_FN int rt_command_kind(struct rt_server *s) {
   rt_say("%s\n", t->kind == RT_SCALAR  ? "primitive"
                  : t->kind == RT_ARRAY ? "array"
                  : t->fields           ? "record"
+                 : t->constructors     ? "sum"
                                        : "opaque");
   return RT_OK;
 }
@@ -416,23 +417,29 @@ RT_FN int rt_command_new_array(struct rt_server *s) {
   return error;
 }
 
+// The values of variables, from word number `first` on, for fields.
+RT_FN int rt_field_words(struct rt_server *s, int first, const struct rt_field *fields,
+                         int count, struct rt_value *out) {
+  if (s->word_count != first + count)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d fields", count);
+  for (int i = 0; i < count; i++) {
+    const struct rt_variable *v = rt_variable_named(s, s->words[first + i]);
+    if (!v) return RT_OTHER_ERROR;
+    if (v->type != fields[i].type)
+      return rt_fail_command(s, "a field of another type", v->name);
+    out[i] = v->value;
+  }
+  return RT_OK;
+}
+
 // new TO TYPE field...
 RT_FN int rt_command_new(struct rt_server *s) {
   const struct rt_type *t = rt_type_of_kind(s, s->words[2], RT_OPAQUE);
   if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
-  if (s->word_count != 3 + t->field_count)
-    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d fields", t->field_count);
   struct rt_value *fields = (struct rt_value *)rt_host_alloc((size_t)t->field_count *
                                                              sizeof *fields),
                   out;
-  int error = RT_OK;
-  for (int i = 0; i < t->field_count && !error; i++) {
-    const struct rt_variable *v = rt_variable_named(s, s->words[3 + i]);
-    if (!v || v->type != t->fields[i].type)
-      error = v ? rt_fail_command(s, "a field of another type", v->name) : RT_OTHER_ERROR;
-    else
-      fields[i] = v->value;
-  }
+  int error = rt_field_words(s, 3, t->fields, t->field_count, fields);
   int type = (int)(t - s->program->types);
   if (!error) error = rt_opaque_of_fields(s->ctx, &out.u.opaque, type, fields);
   if (!error) rt_add_variable(s, s->words[1], type, out);
@@ -455,6 +462,92 @@ RT_FN int rt_command_project(struct rt_server *s) {
     return error;
   }
   return rt_fail_command(s, "no such field", s->words[3]);
+}
+
+// ---- commands: sum types
+
+RT_FN const struct rt_type *rt_sum_type(struct rt_server *s, int type) {
+  if (type < 0) return NULL;
+  if (s->program->types[type].constructors) return &s->program->types[type];
+  rt_fail_command(s, "not a sum type", s->program->types[type].name);
+  return NULL;
+}
+
+RT_FN int rt_command_variants(struct rt_server *s) {
+  const struct rt_type *t = rt_sum_type(s, rt_type_named(s, s->words[1]));
+  for (int i = 0; t && i < t->constructor_count; i++) {
+    rt_say("%s\n", t->constructors[i].name);
+    for (int f = 0; f < t->constructors[i].field_count; f++)
+      rt_say("- %s\n", s->program->types[t->constructors[i].fields[f].type].name);
+  }
+  return t ? RT_OK : RT_OTHER_ERROR;
+}
+
+// The value of a sum type in a variable, and its constructor; NULL and an error if it is none.
+RT_FN const struct rt_constructor *rt_variable_sum(struct rt_server *s, const char *name,
+                                                   const struct rt_opaque **value) {
+  const struct rt_variable *v = rt_variable_named(s, name);
+  const struct rt_type *t = v ? rt_sum_type(s, v->type) : NULL;
+  if (!t) return NULL;
+  *value = v->value.u.opaque;
+  int variant = rt_opaque_variant(s->ctx, *value);
+  return variant < 0 ? NULL : &t->constructors[variant];
+}
+
+RT_FN int rt_command_variant(struct rt_server *s) {
+  const struct rt_opaque *value;
+  const struct rt_constructor *c = rt_variable_sum(s, s->words[1], &value);
+  if (c) rt_say("%s\n", c->name);
+  return c ? RT_OK : RT_OTHER_ERROR;
+}
+
+// construct TO TYPE VARIANT value...
+RT_FN int rt_command_construct(struct rt_server *s) {
+  const struct rt_type *t = rt_sum_type(s, rt_type_named(s, s->words[2]));
+  if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  int type = (int)(t - s->program->types), i = 0;
+  while (i < t->constructor_count && strcmp(t->constructors[i].name, s->words[3]) != 0)
+    i++;
+  if (i == t->constructor_count)
+    return rt_fail_command(s, "no such variant", s->words[3]);
+  const struct rt_constructor *c = &t->constructors[i];
+  struct rt_value *fields = (struct rt_value *)rt_host_alloc((size_t)c->field_count *
+                                                             sizeof *fields),
+                  out;
+  int error = rt_field_words(s, 4, c->fields, c->field_count, fields);
+  if (!error) error = rt_opaque_construct(s->ctx, &out.u.opaque, type, i, fields);
+  if (!error) rt_add_variable(s, s->words[1], type, out);
+  free(fields);
+  return error;
+}
+
+// Are these words names of new variables, each once?
+RT_FN int rt_new_words(struct rt_server *s, int first) {
+  for (int i = first; i < s->word_count; i++) {
+    int error = rt_check_new(s, s->words[i]);
+    for (int k = first; k < i && !error; k++)
+      if (strcmp(s->words[k], s->words[i]) == 0)
+        error = rt_fail_command(s, "variable already exists", s->words[i]);
+    if (error) return error;
+  }
+  return RT_OK;
+}
+
+// destruct FROM to...
+RT_FN int rt_command_destruct(struct rt_server *s) {
+  const struct rt_opaque *value;
+  const struct rt_constructor *c = rt_variable_sum(s, s->words[1], &value);
+  if (!c || rt_new_words(s, 2)) return RT_OTHER_ERROR;
+  if (s->word_count != 2 + c->field_count)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "#%s holds %d values", c->name,
+                    c->field_count);
+  struct rt_value *parts =
+      (struct rt_value *)rt_host_alloc((size_t)c->field_count * sizeof *parts);
+  int error = rt_opaque_destruct(s->ctx, parts, value, value->leaves[0].u.u8);
+  for (int f = 0; f < c->field_count && !error; f++)
+    rt_add_variable(s, s->words[2 + f], c->fields[f].type, parts[f]);
+  free(parts);
+  return error;
 }
 
 // ---- commands: the context
@@ -763,6 +856,10 @@ static const struct rt_command rt_commands[] = {
   { "fields", 1, 1, rt_command_fields },
   { "new", 2, -1, rt_command_new },
   { "project", 3, 3, rt_command_project },
+  { "variants", 1, 1, rt_command_variants },
+  { "variant", 1, 1, rt_command_variant },
+  { "construct", 3, -1, rt_command_construct },
+  { "destruct", 1, -1, rt_command_destruct },
   { "set_path", 0, 1, rt_command_set_path },
   { "code", 1, 1, rt_command_code },
   { "tree", 0, 0, rt_command_tree },

@@ -233,6 +233,8 @@ void emit_types_collect(Emit *e);
 void emit_types_table(Emit *e, Text *t);
 // A field of the type as the end of a C name: "x", "0".
 const char *emit_field_name(const EmitType *type, int field);
+// "opaque_option_some", as functions for the constructor end in.
+const char *emit_constructor_name(const EmitType *type, int constructor);
 // Is it made of fields: a record or a tuple, perhaps an empty one?
 bool emit_is_record(const EmitType *type);
 // An entry point as a part of a C name.

@@ -134,25 +134,67 @@ static void project(const Api *a, const EmitType *type, int field) {
                         load_value(a, part, "out", "part")));
 }
 
-static void new_record(const Api *a, const EmitType *type, int number) {
+// The function that makes a value of its fields, which are the last of `args`.
+static void new_of_fields(const Api *a, const EmitType *type, const char *name,
+                          const EmitFieldVec *fields, const char *function,
+                          const char *args) {
   Text *params = text_new(), *stores = text_new();
-  for (int i = 0; i < type->fields.count; i++) {
-    const EmitType *part = &a->e->types.at[type->fields.at[i].type];
+  for (int i = 0; i < fields->count; i++) {
+    const EmitType *part = &a->e->types.at[fields->at[i].type];
     text_printf(params, ", %sf%d", value_type(a, part, true), i);
     text_printf(stores, "  %s\n",
                 store_value(part, text_format("fields[%d]", i), text_format("f%d", i)));
   }
   const char *text =
-      text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, type->c_name,
-                  context(a), a->prefix, type->c_name, text_str(params));
+      text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, name, context(a),
+                  a->prefix, type->c_name, text_str(params));
   if (head(a, text))
-    body(a, text_format(
-                "struct rt_value fields[%d];\n"
-                "  memset(fields, 0, sizeof fields);\n%s"
-                "  %s",
-                type->fields.count ? type->fields.count : 1, text_str(stores),
-                returned("rt_opaque_of_fields",
-                         text_format("(struct rt_opaque **)out, %d, fields", number))));
+    body(a, text_format("struct rt_value fields[%d];\n"
+                        "  memset(fields, 0, sizeof fields);\n%s"
+                        "  %s",
+                        fields->count ? fields->count : 1, text_str(stores),
+                        returned(function, text_format("%s, fields", args))));
+}
+
+static void new_record(const Api *a, const EmitType *type, int number) {
+  new_of_fields(a, type, type->c_name, &type->fields, "rt_opaque_of_fields",
+                text_format("(struct rt_opaque **)out, %d", number));
+}
+
+static void destruct(const Api *a, const EmitType *type, int constructor) {
+  const EmitFieldVec *fields = &type->constructors.at[constructor].fields;
+  Text *params = text_new(), *loads = text_new();
+  for (int i = 0; i < fields->count; i++) {
+    const EmitType *part = &a->e->types.at[fields->at[i].type];
+    text_printf(params, ", %s*out%d", value_type(a, part, false), i);
+    text_printf(
+        loads, "\n    %s",
+        load_value(a, part, text_format("out%d", i), text_format("parts[%d]", i)));
+  }
+  const char *text = text_format("int %s_destruct_%s(%s%s, const struct %s_%s *value)",
+                                 a->prefix, emit_constructor_name(type, constructor),
+                                 context(a), text_str(params), a->prefix, type->c_name);
+  const char *args =
+      text_format("parts, (const struct rt_opaque *)value, %d", constructor);
+  if (head(a, text))
+    body(a, text_format("struct rt_value parts[%d];\n"
+                        "  memset(parts, 0, sizeof parts);\n"
+                        "  int err = %s;\n"
+                        "  if (!err) {%s\n  }\n  return err;",
+                        fields->count ? fields->count : 1,
+                        locked("rt_opaque_destruct", args), text_str(loads)));
+}
+
+static void sum_functions(const Api *a, const EmitType *type, int number) {
+  if (head(a, text_format("int %s_variant_%s(%s, const struct %s_%s *value)", a->prefix,
+                          type->c_name, context(a), a->prefix, type->c_name)))
+    body(a, returned("rt_opaque_variant", "(const struct rt_opaque *)value"));
+  for (int i = 0; i < type->constructors.count; i++) {
+    const char *args = text_format("(struct rt_opaque **)out, %d, %d", number, i);
+    new_of_fields(a, type, emit_constructor_name(type, i),
+                  &type->constructors.at[i].fields, "rt_opaque_construct", args);
+    destruct(a, type, i);
+  }
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
@@ -172,6 +214,7 @@ static void opaque_functions(const Api *a, const EmitType *type, int number) {
   for (int i = 0; i < type->fields.count; i++)
     project(a, type, i);
   if (emit_is_record(type)) new_record(a, type, number);
+  if (type->constructors.count) sum_functions(a, type, number);
 }
 
 // ---- entry points

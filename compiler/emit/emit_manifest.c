@@ -96,6 +96,25 @@ static void record(Emit *e, Text *t, const EmitType *type) {
   text_add(t, "\n        ]\n      }");
 }
 
+static void sum(Emit *e, Text *t, const EmitType *type) {
+  const char *prefix = e->options.prefix;
+  text_printf(t, ",\n      \"sum\": {\n        \"variant\": \"%s_variant_%s\",", prefix,
+              type->c_name);
+  text_add(t, "\n        \"variants\": [");
+  for (int i = 0; i < type->constructors.count; i++) {
+    const EmitConstructor *c = &type->constructors.at[i];
+    const char *name = emit_constructor_name(type, i);
+    text_printf(t, "%s\n          { \"name\": %s, \"construct\": \"%s_new_%s\", ",
+                i ? "," : "", quote_json(c->name), prefix, name);
+    text_printf(t, "\"destruct\": \"%s_destruct_%s\", \"payload\": [", prefix, name);
+    vec_each (EmitField *, field, &c->fields)
+      text_printf(t, "%s%s", field == c->fields.at ? "" : ", ",
+                  quote_json(e->types.at[field->type].name));
+    text_add(t, "] }");
+  }
+  text_add(t, "\n        ]\n      }");
+}
+
 static void leaves(Emit *e, Text *t, const EmitType *type) {
   text_add(t, ",\n      \"leaves\": [");
   vec_each (int *, leaf, &type->leaves)
@@ -156,6 +175,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
   if (!array) inside(e, t, type);
   if (emit_is_record(type)) record(e, t, type);
+  if (type->constructors.count) sum(e, t, type);
   text_add(t, "\n    }");
 }
 

@@ -58,6 +58,15 @@ const char *emit_field_name(const EmitType *type, int field) {
   return name;
 }
 
+// What names of functions for a constructor end in.
+const char *emit_constructor_name(const EmitType *type, int constructor) {
+  const char *name = field_identifier(type->constructors.at[constructor].name);
+  for (int i = 0; i < constructor; i++)
+    if (strcmp(field_identifier(type->constructors.at[i].name), name) == 0)
+      return text_format("%s_%s_%d", type->c_name, name, constructor);
+  return text_format("%s_%s", type->c_name, name);
+}
+
 static int count_parts(const char *open) {
   int depth = 0, count = open[1] != ')' && open[1] != '}';
   for (const char *s = open; *s; s++) {
@@ -231,6 +240,33 @@ void emit_types_collect(Emit *e) {
 
 // ---- the table
 
+static void field_list(Text *t, const EmitFieldVec *fields, const char *name) {
+  if (!fields->count) return;
+  text_printf(t, "\nstatic const struct rt_field %s[] = {", name);
+  vec_each (const EmitField *, field, fields)
+    text_printf(t, "\n  { %s, %d, %d },", c_string(field->name), field->type,
+                field->first);
+  text_add(t, "\n};");
+}
+
+static void constructor_lists(Text *t, const EmitType *type, int number) {
+  for (int i = 0; i < type->constructors.count; i++)
+    field_list(t, &type->constructors.at[i].fields,
+               text_format("type_%d_fields_%d", number, i));
+  text_printf(t, "\nstatic const struct rt_constructor type_%d_constructors[] = {",
+              number);
+  for (int i = 0; i < type->constructors.count; i++) {
+    const EmitConstructor *c = &type->constructors.at[i];
+    const char *fields =
+        c->fields.count ? text_format("type_%d_fields_%d", number, i) : "NULL";
+    text_printf(t, "\n  { %s, %s, %d },", c_string(c->name), fields, c->fields.count);
+  }
+  text_printf(t, "\n};\nstatic const int type_%d_dims[] = { ", number);
+  vec_each (const int *, dim, &type->leaf_dims)
+    text_printf(t, "%d, ", *dim);
+  text_add(t, "-1 };");
+}
+
 static void opaque_lists(Text *t, const EmitType *type, int number) {
   if (type->leaves.count) {
     text_printf(t, "\nstatic const int type_%d_leaves[] = { ", number);
@@ -238,12 +274,8 @@ static void opaque_lists(Text *t, const EmitType *type, int number) {
       text_printf(t, leaf == type->leaves.at ? "%d" : ", %d", *leaf);
     text_add(t, " };");
   }
-  if (!type->fields.count) return;
-  text_printf(t, "\nstatic const struct rt_field type_%d_fields[] = {", number);
-  vec_each (EmitField *, field, &type->fields)
-    text_printf(t, "\n  { %s, %d, %d },", c_string(field->name), field->type,
-                field->first);
-  text_add(t, "\n};");
+  field_list(t, &type->fields, text_format("type_%d_fields", number));
+  if (type->constructors.count) constructor_lists(t, type, number);
 }
 
 static void add_type_row(Text *t, const EmitType *type, int number) {
@@ -252,9 +284,12 @@ static void add_type_row(Text *t, const EmitType *type, int number) {
       type->leaves.count ? text_format("type_%d_leaves", number) : "NULL";
   const char *fields =
       type->fields.count ? text_format("type_%d_fields", number) : "NULL";
-  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d },", c_string(type->name),
-              kinds[type->kind], emit_elem_name(type->elem), type->rank, leaves,
-              type->leaves.count, fields, type->fields.count);
+  int constructors = type->constructors.count;
+  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d, %s, %d, %s },",
+              c_string(type->name), kinds[type->kind], emit_elem_name(type->elem),
+              type->rank, leaves, type->leaves.count, fields, type->fields.count,
+              constructors ? text_format("type_%d_constructors", number) : "NULL",
+              constructors, constructors ? text_format("type_%d_dims", number) : "NULL");
 }
 
 void emit_types_table(Emit *e, Text *t) {

@@ -65,6 +65,7 @@ static void contexts(void) {
 typedef struct futhark_f32_1d Floats;
 typedef struct futhark_i32_2d Matrix;
 typedef struct futhark_opaque_point Point;
+typedef struct futhark_opaque_figure Figure;
 typedef struct futhark_opaque_tup2_i32_arr1d_i32 Pair;
 
 static void values(void) {
@@ -93,6 +94,14 @@ static void opaque_values(void) {
       (Context *, struct futhark_i32_1d **, const Pair *));
 }
 
+static void sums(void) {
+  HAS(int, futhark_variant_opaque_figure, (Context *, const Figure *));
+  HAS(int, futhark_new_opaque_figure_circle, (Context *, Figure **, float));
+  HAS(int, futhark_new_opaque_figure_box, (Context *, Figure **, const Floats *));
+  HAS(int, futhark_destruct_opaque_figure_box, (Context *, Floats **, const Figure *));
+  HAS(int, futhark_destruct_opaque_figure_nothing, (Context *, const Figure *));
+}
+
 static void entry_points(void) {
   HAS(int, futhark_entry_add, (Context *, Floats **, const Floats *, const Floats *));
   HAS(int, futhark_entry_move, (Context *, Point **, const Point *, float));
@@ -108,6 +117,7 @@ int main(void) {
   contexts();
   values();
   opaque_values();
+  sums();
   entry_points();
   return failures != 0;
 }

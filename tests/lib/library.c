@@ -145,6 +145,37 @@ static void records(struct one_context *ctx) {
   one_free_opaque_point(ctx, r);
 }
 
+static void figures(struct one_context *ctx) {
+  const float sides[] = { 2, 3 };
+  float area[3] = { -1, -1, -1 }, r = 0, read[2] = { 0 };
+  struct one_f32_1d *two = one_new_f32_1d(ctx, sides, 2), *same = NULL;
+  struct one_opaque_figure *circle = NULL, *box = NULL, *nothing = NULL, *more = NULL;
+  check_ok(ctx, one_new_opaque_figure_circle(ctx, &circle, 1), "a circle");
+  check_ok(ctx, one_new_opaque_figure_box(ctx, &box, two), "a box");
+  check_ok(ctx, one_new_opaque_figure_nothing(ctx, &nothing), "nothing");
+  check_ok(ctx, one_entry_grown(ctx, &more, circle, 1), "grown");
+  check_ok(ctx, one_entry_area(ctx, &area[0], more), "area of a circle");
+  check_ok(ctx, one_entry_area(ctx, &area[1], box), "area of a box");
+  check_ok(ctx, one_entry_area(ctx, &area[2], nothing), "area of nothing");
+  check(area[0] == 12 && area[1] == 6 && area[2] == 0, "areas");
+  check(one_variant_opaque_figure(ctx, box) == 0, "the first name");
+  check(one_variant_opaque_figure(ctx, nothing) == 2, "the last name");
+  check(one_variant_opaque_figure(ctx, NULL) == -1, "no value");
+  check_error(ctx, one_destruct_opaque_figure_circle(ctx, &r, box), 1,
+              "the value is #box, not #circle");
+  check_ok(ctx, one_destruct_opaque_figure_circle(ctx, &r, more), "its radius");
+  check_ok(ctx, one_destruct_opaque_figure_box(ctx, &same, box), "its sides");
+  check_ok(ctx, one_destruct_opaque_figure_nothing(ctx, nothing), "no parts");
+  check_ok(ctx, one_values_f32_1d(ctx, same, read), "values of a part");
+  check(r == 2 && read[0] == 2 && read[1] == 3, "parts");
+  one_free_f32_1d(ctx, two);
+  one_free_f32_1d(ctx, same);
+  one_free_opaque_figure(ctx, circle);
+  one_free_opaque_figure(ctx, box);
+  one_free_opaque_figure(ctx, nothing);
+  one_free_opaque_figure(ctx, more);
+}
+
 static void errors(struct one_context *ctx) {
   const int32_t in[] = { 1, 2, 3 };
   const int64_t wrong[] = { 0, 7, 2 };
@@ -277,6 +308,7 @@ static void all(struct one_context *ctx) {
   bools(ctx);
   tuples(ctx);
   records(ctx);
+  figures(ctx);
   errors(ctx);
   consumption(ctx);
 }

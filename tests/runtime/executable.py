@@ -133,16 +133,38 @@ class Server:
         check(self.ask(command), list(lines))
 
 
+def sums(s):
+    """Values of a sum type, of the variables i and ys."""
+    s.expect("variants option", "many", "- []i32", "none", "one", "- i64")
+    s.expect("construct sum_many option many ys")
+    s.expect("construct sum_none option none")
+    s.expect("construct sum_one option one i")
+    s.expect("variant sum_none", "none")
+    s.expect("destruct sum_none")
+    s.expect("destruct sum_one sum_i")
+    s.expect("type sum_i", "i64")
+    s.expect("destruct sum_many sum_ys")
+    s.expect("shape sum_ys", "2")
+    s.expect("construct sum_two option two", "%%% FAILURE", "no such variant: two")
+    s.expect("construct sum_two option one ys", "%%% FAILURE", "a field of another type: ys")
+    s.expect("construct sum_two option one", "%%% FAILURE", "expected 1 fields")
+    s.expect("destruct sum_one sum_a sum_b", "%%% FAILURE", "#one holds 1 values")
+    s.expect("destruct sum_one ys", "%%% FAILURE", "variable already exists: ys")
+    s.expect("variants i64", "%%% FAILURE", "not a sum type: i64")
+    s.expect("destruct i sum_a", "%%% FAILURE", "not a sum type: i64")
+    s.expect("free sum_many sum_none sum_one sum_i sum_ys")
+
+
 def server(folder):
     s = Server()
-    s.expect("types", "[]f32", "[]i32", "i64", "i32", "(i64, []i32)")
+    s.expect("types", "[]f32", "[]i32", "i64", "i32", "(i64, []i32)", "u8", "option")
     s.expect("entry_points", "main", "consume", "get", "sum", "pair")
     s.expect("inputs consume", "*[]f32")
     s.expect("output pair", "*(i64, []i32)")
     s.expect("attributes pair", "fast")
     s.expect("tuning_params sum", "sum.intra_0 threshold")
     s.expect("tuning_param_class pair.tile_1", "tile_size")
-    for name, kind in [("i64", "primitive"), ("[]f32", "array"), ('"(i64, []i32)"', "record")]:
+    for name, kind in [("i64", "primitive"), ("[]f32", "array"), ("option", "sum"), ('"(i64, []i32)"', "record")]:
         s.expect(f"kind {name}", kind)
     path = f"{folder}/with space.in"
     with open(path, "w", encoding="ascii") as out:
@@ -172,6 +194,7 @@ def server(folder):
     s.expect('new p "(i64, []i32)" i ys')
     s.expect("project q p 1")
     s.expect("shape q", "2")
+    sums(s)
     # What shares its memory with others is copied before it is changed.
     s.expect("set q sum_of_xs 0")
     s.expect("project r p 1")

@@ -8,7 +8,7 @@
 #include "../../runtime/all.c"
 
 enum { K_ADD_ONE, K_GET, K_GROUP_SUM, K_SCALED, K_IOTA, K_GROWN, K_COUNT };
-enum { T_F32S, T_I32S, T_I64, T_I32, T_PAIR, T_COUNT };
+enum { T_F32S, T_I32S, T_I64, T_I32, T_PAIR, T_U8, T_OPTION, T_COUNT };
 
 static const char *const add_one_text[] = {
   "__kernel void flc_kernel(__global const float *xs, __global float *ys, long n) {\n",
@@ -109,12 +109,23 @@ static const struct rt_guard_info guards[] = { { "sum.intra_0", 0 } };
 
 static const int pair_leaves[] = { T_I64, T_I32S };
 static const struct rt_field pair_fields[] = { { "0", T_I64, 0 }, { "1", T_I32S, 1 } };
+static const int option_leaves[] = { T_U8, T_I32S, T_I64 }, option_dims[] = { 2 };
+static const struct rt_field option_many[] = { { "0", T_I32S, 1 } };
+static const struct rt_field option_one[] = { { "0", T_I64, 2 } };
+static const struct rt_constructor option_constructors[] = {
+  { "many", option_many, 1 },
+  { "none", NULL, 0 },
+  { "one", option_one, 1 },
+};
 static const struct rt_type types[] = {
-  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0 },
-  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0 },
-  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0 },
-  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0 },
-  { "(i64, []i32)", RT_OPAQUE, RT_I8, 0, pair_leaves, 2, pair_fields, 2 },
+  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "(i64, []i32)", RT_OPAQUE, RT_I8, 0, pair_leaves, 2, pair_fields, 2, NULL, 0, NULL },
+  { "u8", RT_SCALAR, RT_U8, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "option", RT_OPAQUE, RT_I8, 0, option_leaves, 3, NULL, 0, option_constructors, 3,
+    option_dims },
 };
 
 static int launch_add_one(struct rt_context *ctx, struct rt_mem *xs, struct rt_mem *ys,
