@@ -714,6 +714,49 @@ RT_FN int rt_opaque_destruct(struct rt_context *ctx, struct rt_value *out,
   return error;
 }
 
+// ---- arrays of records of scalars
+
+RT_FN int rt_columns_zip(struct rt_context *ctx, struct rt_opaque **out, int type,
+                         const struct rt_value *columns) {
+  const struct rt_type *t = &ctx->program->types[type];
+  *out = NULL;
+  int error = rt_fields_usable(ctx, t->columns, t->column_count, columns);
+  if (error) return error;
+  for (int i = 1; i < t->column_count; i++)
+    if (memcmp(columns[i].u.array->shape, columns[0].u.array->shape,
+               (size_t)t->rank * sizeof(int64_t)) != 0)
+      return rt_error(ctx, RT_PROGRAM_ERROR, "the arrays of %s and %s differ in size",
+                      t->columns[0].name, t->columns[i].name);
+  return rt_opaque_new(ctx, out, type, columns);
+}
+
+RT_FN int rt_columns_project(struct rt_context *ctx, struct rt_value *out,
+                             const struct rt_opaque *opaque, int column) {
+  int error = rt_opaque_usable(ctx, opaque);
+  if (error) return error;
+  return rt_opaque_part(ctx, out, opaque,
+                        &ctx->program->types[opaque->type].columns[column]);
+}
+
+RT_FN const int64_t *rt_columns_shape(const struct rt_opaque *opaque) {
+  return opaque ? opaque->leaves[0].u.array->shape : NULL;
+}
+
+RT_FN int rt_columns_index(struct rt_context *ctx, struct rt_opaque **out,
+                           const struct rt_opaque *opaque, const int64_t *indices) {
+  int error = rt_opaque_usable(ctx, opaque);
+  if (error) return error;
+  const struct rt_type *t = &ctx->program->types[opaque->type];
+  struct rt_value *fields =
+      (struct rt_value *)rt_host_alloc((size_t)t->column_count * sizeof *fields);
+  *out = NULL;
+  for (int i = 0; i < t->column_count && !error; i++)
+    error = rt_array_index(ctx, opaque->leaves[i].u.array, indices, &fields[i].u);
+  if (!error) error = rt_opaque_new(ctx, out, t->element, fields);
+  free(fields);
+  return error;
+}
+
 RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque) {
   if (opaque && opaque->owner != ctx) return rt_foreign(ctx, "value");
   if (!opaque || --opaque->refs > 0) return RT_OK;

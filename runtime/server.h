@@ -273,23 +273,38 @@ RT_FN const struct rt_type *rt_type_of_kind(struct rt_server *s, const char *nam
   return NULL;
 }
 
+// An array type, of scalars or of records.
+RT_FN const struct rt_type *rt_array_type(struct rt_server *s, const char *name) {
+  int type = rt_type_named(s, name);
+  if (type < 0 || !s->program->types[type].columns)
+    return type < 0 ? NULL : rt_type_of_kind(s, name, RT_ARRAY);
+  return &s->program->types[type];
+}
+
 RT_FN int rt_command_rank(struct rt_server *s) {
-  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
+  const struct rt_type *t = rt_array_type(s, s->words[1]);
   if (t) rt_say("%d\n", t->rank);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
 RT_FN int rt_command_elemtype(struct rt_server *s) {
-  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_ARRAY);
-  if (t) rt_say("%s\n", rt_elems[t->elem].name);
+  const struct rt_type *t = rt_array_type(s, s->words[1]);
+  if (t)
+    rt_say("%s\n",
+           t->columns ? s->program->types[t->element].name : rt_elems[t->elem].name);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
 RT_FN int rt_command_fields(struct rt_server *s) {
-  const struct rt_type *t = rt_type_of_kind(s, s->words[1], RT_OPAQUE);
-  for (int i = 0; t && i < t->field_count; i++)
-    rt_say("%s %s\n", t->fields[i].name, s->program->types[t->fields[i].type].name);
-  return t ? RT_OK : RT_OTHER_ERROR;
+  int type = rt_type_named(s, s->words[1]);
+  const struct rt_type *t = type < 0 ? NULL : &s->program->types[type];
+  if (t && !t->columns) t = rt_type_of_kind(s, s->words[1], RT_OPAQUE);
+  if (!t) return RT_OTHER_ERROR;
+  const struct rt_field *fields = t->columns ? t->columns : t->fields;
+  int count = t->columns ? t->column_count : t->field_count;
+  for (int i = 0; i < count; i++)
+    rt_say("%s %s\n", fields[i].name, s->program->types[fields[i].type].name);
+  return RT_OK;
 }
 
 // The array in a variable; NULL and an error if it holds something else.
@@ -301,7 +316,23 @@ RT_FN struct rt_array *rt_variable_array(struct rt_server *s, const char *name) 
   return NULL;
 }
 
+// The array of records in a variable, or NULL.
+RT_FN const struct rt_opaque *rt_variable_records(struct rt_server *s, const char *name,
+                                                  const struct rt_type **type) {
+  const struct rt_variable *v = rt_variable_named(s, name);
+  if (!v || !s->program->types[v->type].columns) return NULL;
+  *type = &s->program->types[v->type];
+  return v->value.u.opaque;
+}
+
 RT_FN int rt_command_shape(struct rt_server *s) {
+  const struct rt_type *t = NULL;
+  const struct rt_opaque *records = rt_variable_records(s, s->words[1], &t);
+  if (records) {
+    for (int i = 0; i < t->rank; i++)
+      rt_say("%" PRId64 "\n", rt_columns_shape(records)[i]);
+    return RT_OK;
+  }
   const struct rt_array *a = rt_variable_array(s, s->words[1]);
   for (int i = 0; a && i < a->rank; i++)
     rt_say("%" PRId64 "\n", a->shape[i]);
@@ -329,9 +360,26 @@ RT_FN int rt_scalar_type(struct rt_server *s, enum rt_elem elem) {
   return -1;
 }
 
+// index TO RECORDS i...
+RT_FN int rt_index_records(struct rt_server *s, const struct rt_opaque *records,
+                           const struct rt_type *t) {
+  int64_t indices[RT_MAX_RANK];
+  struct rt_value value;
+  if (rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + t->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", t->rank);
+  int error = rt_integer_words(s, 3, t->rank, indices);
+  if (!error) error = rt_columns_index(s->ctx, &value.u.opaque, records, indices);
+  if (!error) rt_add_variable(s, s->words[1], t->element, value);
+  return error;
+}
+
 // index TO ARRAY i...
 RT_FN int rt_command_index(struct rt_server *s) {
   int64_t indices[RT_MAX_RANK];
+  const struct rt_type *t = NULL;
+  const struct rt_opaque *records = rt_variable_records(s, s->words[2], &t);
+  if (records) return rt_index_records(s, records, t);
   struct rt_value value;
   memset(&value, 0, sizeof value);
   const struct rt_array *a = rt_variable_array(s, s->words[2]);
@@ -447,6 +495,51 @@ RT_FN int rt_command_new(struct rt_server *s) {
   return error;
 }
 
+// Are these words names of new variables, each once?
+RT_FN int rt_new_words(struct rt_server *s, int first) {
+  for (int i = first; i < s->word_count; i++) {
+    int error = rt_check_new(s, s->words[i]);
+    for (int k = first; k < i && !error; k++)
+      if (strcmp(s->words[k], s->words[i]) == 0)
+        error = rt_fail_command(s, "variable already exists", s->words[i]);
+    if (error) return error;
+  }
+  return RT_OK;
+}
+
+// zip TO TYPE array...
+RT_FN int rt_command_zip(struct rt_server *s) {
+  int type = rt_type_named(s, s->words[2]);
+  if (type < 0 || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  const struct rt_type *t = &s->program->types[type];
+  if (!t->columns) return rt_fail_command(s, "not a type of arrays of records", t->name);
+  struct rt_value *columns = (struct rt_value *)rt_host_alloc((size_t)t->column_count *
+                                                              sizeof *columns),
+                  out;
+  int error = rt_field_words(s, 3, t->columns, t->column_count, columns);
+  if (!error) error = rt_columns_zip(s->ctx, &out.u.opaque, type, columns);
+  if (!error) rt_add_variable(s, s->words[1], type, out);
+  free(columns);
+  return error;
+}
+
+// unzip RECORDS to...
+RT_FN int rt_command_unzip(struct rt_server *s) {
+  const struct rt_type *t = NULL;
+  const struct rt_opaque *records = rt_variable_records(s, s->words[1], &t);
+  if (!records) return rt_fail_command(s, "not an array of records", s->words[1]);
+  if (rt_new_words(s, 2)) return RT_OTHER_ERROR;
+  if (s->word_count != 2 + t->column_count)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d variables", t->column_count);
+  int error = RT_OK;
+  for (int i = 0; i < t->column_count && !error; i++) {
+    struct rt_value out;
+    error = rt_columns_project(s->ctx, &out, records, i);
+    if (!error) rt_add_variable(s, s->words[2 + i], t->columns[i].type, out);
+  }
+  return error;
+}
+
 // project TO FROM FIELD
 RT_FN int rt_command_project(struct rt_server *s) {
   const struct rt_variable *v = rt_variable_named(s, s->words[2]);
@@ -519,18 +612,6 @@ RT_FN int rt_command_construct(struct rt_server *s) {
   if (!error) rt_add_variable(s, s->words[1], type, out);
   free(fields);
   return error;
-}
-
-// Are these words names of new variables, each once?
-RT_FN int rt_new_words(struct rt_server *s, int first) {
-  for (int i = first; i < s->word_count; i++) {
-    int error = rt_check_new(s, s->words[i]);
-    for (int k = first; k < i && !error; k++)
-      if (strcmp(s->words[k], s->words[i]) == 0)
-        error = rt_fail_command(s, "variable already exists", s->words[i]);
-    if (error) return error;
-  }
-  return RT_OK;
 }
 
 // destruct FROM to...
@@ -856,6 +937,8 @@ static const struct rt_command rt_commands[] = {
   { "fields", 1, 1, rt_command_fields },
   { "new", 2, -1, rt_command_new },
   { "project", 3, 3, rt_command_project },
+  { "zip", 2, -1, rt_command_zip },
+  { "unzip", 1, -1, rt_command_unzip },
   { "variants", 1, 1, rt_command_variants },
   { "variant", 1, 1, rt_command_variant },
   { "construct", 3, -1, rt_command_construct },

@@ -77,6 +77,7 @@ typedef struct EmitType {
   EmitFieldVec fields;
   Vec(EmitConstructor) constructors;
   Vec(const char *) columns;  // arrays of records of scalars: a name for each leaf
+  int element;                // of those whose names begin with their dimensions (rank > 0)
 } EmitType;
 
 typedef struct EmitEntry {
@@ -232,9 +233,11 @@ const char *emit_value_member(PrimType type);  // of struct rt_value: "f32", "bo
 void emit_types_collect(Emit *e);
 void emit_types_table(Emit *e, Text *t);
 // A field of the type as the end of a C name: "x", "0".
-const char *emit_field_name(const EmitType *type, int field);
+const char *emit_field_name(const EmitFieldVec *fields, int field);
 // "opaque_option_some", as functions for the constructor end in.
 const char *emit_constructor_name(const EmitType *type, int constructor);
+// Of an array of records of scalars: an array for each field.
+EmitFieldVec emit_columns(const EmitType *type);
 // Is it made of fields: a record or a tuple, perhaps an empty one?
 bool emit_is_record(const EmitType *type);
 // An entry point as a part of a C name.

@@ -117,12 +117,13 @@ static const char *load_value(const Api *a, const EmitType *type, const char *to
                      type->kind == EMIT_ARRAY ? "array" : "opaque");
 }
 
-static void project(const Api *a, const EmitType *type, int field) {
-  const EmitField *f = &type->fields.at[field];
-  const EmitType *part = &a->e->types.at[f->type];
+// The function for a field or a column, by `function` of the runtime.
+static void project(const Api *a, const EmitType *type, const EmitFieldVec *fields,
+                    int field, const char *function) {
+  const EmitType *part = &a->e->types.at[fields->at[field].type];
   const char *text =
       text_format("int %s_project_%s_%s(%s, %s*out, const struct %s_%s *value)",
-                  a->prefix, type->c_name, emit_field_name(type, field), context(a),
+                  a->prefix, type->c_name, emit_field_name(fields, field), context(a),
                   value_type(a, part, false), a->prefix, type->c_name);
   const char *args = text_format("&part, (const struct rt_opaque *)value, %d", field);
   if (head(a, text))
@@ -130,14 +131,13 @@ static void project(const Api *a, const EmitType *type, int field) {
                         "  memset(&part, 0, sizeof part);\n"
                         "  int err = %s;\n"
                         "  if (!err) {\n    %s\n  }\n  return err;",
-                        locked("rt_opaque_project", args),
-                        load_value(a, part, "out", "part")));
+                        locked(function, args), load_value(a, part, "out", "part")));
 }
 
 // The function that makes a value of its fields, which are the last of `args`.
-static void new_of_fields(const Api *a, const EmitType *type, const char *name,
-                          const EmitFieldVec *fields, const char *function,
-                          const char *args) {
+static void make_of_fields(const Api *a, const EmitType *type, const char *name,
+                           const EmitFieldVec *fields, const char *function,
+                           const char *args) {
   Text *params = text_new(), *stores = text_new();
   for (int i = 0; i < fields->count; i++) {
     const EmitType *part = &a->e->types.at[fields->at[i].type];
@@ -145,9 +145,8 @@ static void new_of_fields(const Api *a, const EmitType *type, const char *name,
     text_printf(stores, "  %s\n",
                 store_value(part, text_format("fields[%d]", i), text_format("f%d", i)));
   }
-  const char *text =
-      text_format("int %s_new_%s(%s, struct %s_%s **out%s)", a->prefix, name, context(a),
-                  a->prefix, type->c_name, text_str(params));
+  const char *text = text_format("int %s_%s(%s, struct %s_%s **out%s)", a->prefix, name,
+                                 context(a), a->prefix, type->c_name, text_str(params));
   if (head(a, text))
     body(a, text_format("struct rt_value fields[%d];\n"
                         "  memset(fields, 0, sizeof fields);\n%s"
@@ -157,8 +156,9 @@ static void new_of_fields(const Api *a, const EmitType *type, const char *name,
 }
 
 static void new_record(const Api *a, const EmitType *type, int number) {
-  new_of_fields(a, type, type->c_name, &type->fields, "rt_opaque_of_fields",
-                text_format("(struct rt_opaque **)out, %d", number));
+  make_of_fields(a, type, text_format("new_%s", type->c_name), &type->fields,
+                 "rt_opaque_of_fields",
+                 text_format("(struct rt_opaque **)out, %d", number));
 }
 
 static void destruct(const Api *a, const EmitType *type, int constructor) {
@@ -191,10 +191,32 @@ static void sum_functions(const Api *a, const EmitType *type, int number) {
     body(a, returned("rt_opaque_variant", "(const struct rt_opaque *)value"));
   for (int i = 0; i < type->constructors.count; i++) {
     const char *args = text_format("(struct rt_opaque **)out, %d, %d", number, i);
-    new_of_fields(a, type, emit_constructor_name(type, i),
-                  &type->constructors.at[i].fields, "rt_opaque_construct", args);
+    make_of_fields(a, type, text_format("new_%s", emit_constructor_name(type, i)),
+                   &type->constructors.at[i].fields, "rt_opaque_construct", args);
     destruct(a, type, i);
   }
+}
+
+static void column_functions(const Api *a, const EmitType *type, int number) {
+  const char *self = text_format("const struct %s_%s *", a->prefix, type->c_name);
+  const EmitType *element = &a->e->types.at[type->element];
+  EmitFieldVec columns = emit_columns(type);
+  make_of_fields(a, type, text_format("zip_%s", type->c_name), &columns, "rt_columns_zip",
+                 text_format("(struct rt_opaque **)out, %d", number));
+  for (int i = 0; i < columns.count; i++)
+    project(a, type, &columns, i, "rt_columns_project");
+  if (head(a, text_format("const int64_t *%s_shape_%s(%s, %svalue)", a->prefix,
+                          type->c_name, context(a), self)))
+    body(a, "(void)ctx;\n  return rt_columns_shape((const struct rt_opaque *)value);");
+  if (head(a, text_format("int %s_index_%s(%s, %s*out, %svalue, %s)", a->prefix,
+                          type->c_name, context(a), value_type(a, element, false), self,
+                          dims(type->rank, "int64_t ", "i"))))
+    body(a, text_format("const int64_t indices[] = { %s };\n"
+                        "  %s",
+                        dims(type->rank, "", "i"),
+                        returned("rt_columns_index",
+                                 "(struct rt_opaque **)out, "
+                                 "(const struct rt_opaque *)value, indices")));
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
@@ -212,7 +234,8 @@ static void opaque_functions(const Api *a, const EmitType *type, int number) {
                         locked("rt_opaque_restore", text_format("&value, %d, p", number)),
                         self));
   for (int i = 0; i < type->fields.count; i++)
-    project(a, type, i);
+    project(a, type, &type->fields, i, "rt_opaque_project");
+  if (type->kind == EMIT_OPAQUE && type->rank) column_functions(a, type, number);
   if (emit_is_record(type)) new_record(a, type, number);
   if (type->constructors.count) sum_functions(a, type, number);
 }

@@ -91,7 +91,7 @@ static void record(Emit *e, Text *t, const EmitType *type) {
         t,
         "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }",
         i ? "," : "", quote_json(field->name), quote_json(e->types.at[field->type].name),
-        prefix, type->c_name, emit_field_name(type, i));
+        prefix, type->c_name, emit_field_name(&type->fields, i));
   }
   text_add(t, "\n        ]\n      }");
 }

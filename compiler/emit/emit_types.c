@@ -50,10 +50,10 @@ static const char *field_identifier(const char *name) {
 }
 
 // Names may hold primes, which C's may not: a' and a_ would be the same.
-const char *emit_field_name(const EmitType *type, int field) {
-  const char *name = field_identifier(type->fields.at[field].name);
+const char *emit_field_name(const EmitFieldVec *fields, int field) {
+  const char *name = field_identifier(fields->at[field].name);
   for (int i = 0; i < field; i++)
-    if (strcmp(field_identifier(type->fields.at[i].name), name) == 0)
+    if (strcmp(field_identifier(fields->at[i].name), name) == 0)
       return text_format("%s_%d", name, field);
   return name;
 }
@@ -138,6 +138,29 @@ static void add_parts(Emit *e, EmitType *type, const EntryValue *v,
     vec_push(&type->columns, v->columns[i]);
 }
 
+// The type of the records of an array, all of whose fields are scalars.
+static int element_type(Emit *e, const EmitType *array) {
+  EmitType type = { .name = array->name + strlen("[]") * (size_t)array->rank,
+                    .kind = EMIT_OPAQUE };
+  int known = find_type(e, type.name);
+  if (known >= 0) return known;
+  for (int i = 0; i < array->columns.count; i++) {
+    int field = leaf_type(e, e->types.at[array->leaves.at[i]].elem, 0);
+    vec_push(&type.leaves, field);
+    vec_push(&type.fields, (EmitField){ array->columns.at[i], field, i });
+  }
+  type.c_name = opaque_c_name(e, type.name);
+  vec_push(&e->types, type);
+  return e->types.count - 1;
+}
+
+// Whether the name of the array begins with its dimensions.
+static bool shows_rank(const char *name, int rank) {
+  for (; rank && strncmp(name, "[]", 2) == 0; name += 2)
+    rank--;
+  return rank == 0;
+}
+
 static IntVec dims_of(const CoreType *leaves, int first, int count) {
   IntVec dims = { 0 };
   for (int i = first; i < first + count; i++)
@@ -161,6 +184,11 @@ static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
     vec_push(&type.leaves, leaf_type(e, leaves[i].elem, leaves[i].rank));
   type.leaf_dims = dims_of(leaves, first, count);
   type.kind = EMIT_OPAQUE;
+  int rank = type.columns.count ? e->types.at[type.leaves.at[0]].rank : 0;
+  if (rank && shows_rank(type.name, rank)) {
+    type.rank = rank;
+    type.element = element_type(e, &type);
+  }
   type.c_name = opaque_c_name(e, type.name);
   vec_push(&e->types, type);
   return e->types.count - 1;
@@ -240,6 +268,13 @@ void emit_types_collect(Emit *e) {
 
 // ---- the table
 
+EmitFieldVec emit_columns(const EmitType *type) {
+  EmitFieldVec columns = { 0 };
+  for (int i = 0; type->rank && i < type->columns.count; i++)
+    vec_push(&columns, (EmitField){ type->columns.at[i], type->leaves.at[i], i });
+  return columns;
+}
+
 static void field_list(Text *t, const EmitFieldVec *fields, const char *name) {
   if (!fields->count) return;
   text_printf(t, "\nstatic const struct rt_field %s[] = {", name);
@@ -276,6 +311,8 @@ static void opaque_lists(Text *t, const EmitType *type, int number) {
   }
   field_list(t, &type->fields, text_format("type_%d_fields", number));
   if (type->constructors.count) constructor_lists(t, type, number);
+  EmitFieldVec columns = emit_columns(type);
+  field_list(t, &columns, text_format("type_%d_columns", number));
 }
 
 static void add_type_row(Text *t, const EmitType *type, int number) {
@@ -285,11 +322,15 @@ static void add_type_row(Text *t, const EmitType *type, int number) {
   const char *fields =
       type->fields.count ? text_format("type_%d_fields", number) : "NULL";
   int constructors = type->constructors.count;
-  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d, %s, %d, %s },",
+  text_printf(t, "\n  { %s, %s, %s, %d, %s, %d, %s, %d, %s, %d, %s, ",
               c_string(type->name), kinds[type->kind], emit_elem_name(type->elem),
               type->rank, leaves, type->leaves.count, fields, type->fields.count,
               constructors ? text_format("type_%d_constructors", number) : "NULL",
               constructors, constructors ? text_format("type_%d_dims", number) : "NULL");
+  int columns = type->rank ? type->columns.count : 0;
+  text_printf(t, "%s, %d, %d },",
+              columns ? text_format("type_%d_columns", number) : "NULL", columns,
+              columns ? type->element : -1);
 }
 
 void emit_types_table(Emit *e, Text *t) {

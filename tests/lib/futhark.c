@@ -66,6 +66,7 @@ typedef struct futhark_f32_1d Floats;
 typedef struct futhark_i32_2d Matrix;
 typedef struct futhark_opaque_point Point;
 typedef struct futhark_opaque_figure Figure;
+typedef struct futhark_opaque_arr1d_point Points;
 typedef struct futhark_opaque_tup2_i32_arr1d_i32 Pair;
 
 static void values(void) {
@@ -94,6 +95,15 @@ static void opaque_values(void) {
       (Context *, struct futhark_i32_1d **, const Pair *));
 }
 
+static void arrays_of_records(void) {
+  HAS(int, futhark_zip_opaque_arr1d_point,
+      (Context *, Points **, const Floats *, const struct futhark_i64_1d *));
+  HAS(int, futhark_project_opaque_arr1d_point_x, (Context *, Floats **, const Points *));
+  HAS(int, futhark_index_opaque_arr1d_point,
+      (Context *, Point **, const Points *, int64_t));
+  HAS(const int64_t *, futhark_shape_opaque_arr1d_point, (Context *, const Points *));
+}
+
 static void sums(void) {
   HAS(int, futhark_variant_opaque_figure, (Context *, const Figure *));
   HAS(int, futhark_new_opaque_figure_circle, (Context *, Figure **, float));
@@ -117,6 +127,7 @@ int main(void) {
   contexts();
   values();
   opaque_values();
+  arrays_of_records();
   sums();
   entry_points();
   return failures != 0;

@@ -145,6 +145,35 @@ static void records(struct one_context *ctx) {
   one_free_opaque_point(ctx, r);
 }
 
+static void arrays_of_records(struct one_context *ctx) {
+  const float xs[] = { 1, 2, 3 };
+  const int64_t ys[] = { 4, 5, 6 };
+  float read[3] = { 0 }, x = 0;
+  int64_t y = 0;
+  struct one_f32_1d *x3 = one_new_f32_1d(ctx, xs, 3), *x2 = one_new_f32_1d(ctx, xs, 2),
+                    *back = NULL;
+  struct one_i64_1d *y3 = one_new_i64_1d(ctx, ys, 3);
+  struct one_opaque_arr1d_point *all = NULL, *none = NULL;
+  struct one_opaque_point *last = NULL;
+  check_ok(ctx, one_zip_opaque_arr1d_point(ctx, &all, x3, y3), "zip");
+  check_error(ctx, one_zip_opaque_arr1d_point(ctx, &none, x2, y3), 2, "differ in size");
+  check(!none, "no array");
+  check(one_shape_opaque_arr1d_point(ctx, all)[0] == 3, "shape");
+  check_error(ctx, one_index_opaque_arr1d_point(ctx, &last, all, 3), 2, "out of bounds");
+  check_ok(ctx, one_index_opaque_arr1d_point(ctx, &last, all, 2), "index");
+  check_ok(ctx, one_project_opaque_point_x(ctx, &x, last), "x");
+  check_ok(ctx, one_project_opaque_point_y(ctx, &y, last), "y");
+  check_ok(ctx, one_project_opaque_arr1d_point_x(ctx, &back, all), "xs");
+  check_ok(ctx, one_values_f32_1d(ctx, back, read), "values of xs");
+  check(x == 3 && y == 6 && read[1] == 2, "elements");
+  one_free_f32_1d(ctx, x3);
+  one_free_f32_1d(ctx, x2);
+  one_free_f32_1d(ctx, back);
+  one_free_i64_1d(ctx, y3);
+  one_free_opaque_arr1d_point(ctx, all);
+  one_free_opaque_point(ctx, last);
+}
+
 static void figures(struct one_context *ctx) {
   const float sides[] = { 2, 3 };
   float area[3] = { -1, -1, -1 }, r = 0, read[2] = { 0 };
@@ -309,6 +338,7 @@ static void all(struct one_context *ctx) {
   tuples(ctx);
   records(ctx);
   figures(ctx);
+  arrays_of_records(ctx);
   errors(ctx);
   consumption(ctx);
 }

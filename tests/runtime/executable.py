@@ -155,9 +155,30 @@ def sums(s):
     s.expect("free sum_many sum_none sum_one sum_i sum_ys")
 
 
+def arrays_of_records(s):
+    """Made of the variables floats and ys, of one and two elements."""
+    s.expect("fields []point", "x []f32", "y []i32")
+    s.expect("rank []point", "1")
+    s.expect("elemtype []point", "point")
+    s.expect("zip points []point floats ys", "%%% FAILURE", "the arrays of x and y differ in size")
+    s.expect("new_array one_y []i32 1 seven")
+    s.expect("zip points []point floats one_y")
+    s.expect("shape points", "1")
+    s.expect("index point points 0")
+    s.expect("project point_y point y")
+    s.expect("type point_y", "i32")
+    s.expect("index q_point points", "%%% FAILURE", "expected 1 indices")
+    s.expect("unzip points point_xs point_xs", "%%% FAILURE", "variable already exists: point_xs")
+    s.expect("unzip points point_xs point_ys")
+    s.expect("shape point_ys", "1")
+    s.expect("unzip i point_a", "%%% FAILURE", "not an array of records: i")
+    s.expect("shape nowhere", "%%% FAILURE", "unknown variable: nowhere")
+    s.expect("free points point point_y point_xs point_ys one_y")
+
+
 def server(folder):
     s = Server()
-    s.expect("types", "[]f32", "[]i32", "i64", "i32", "(i64, []i32)", "u8", "option")
+    s.expect("types", "[]f32", "[]i32", "i64", "i32", "(i64, []i32)", "u8", "option", "point", "[]point", "f32")
     s.expect("entry_points", "main", "consume", "get", "sum", "pair")
     s.expect("inputs consume", "*[]f32")
     s.expect("output pair", "*(i64, []i32)")
@@ -195,6 +216,7 @@ def server(folder):
     s.expect("project q p 1")
     s.expect("shape q", "2")
     sums(s)
+    arrays_of_records(s)
     # What shares its memory with others is copied before it is changed.
     s.expect("set q sum_of_xs 0")
     s.expect("project r p 1")

@@ -8,7 +8,19 @@
 #include "../../runtime/all.c"
 
 enum { K_ADD_ONE, K_GET, K_GROUP_SUM, K_SCALED, K_IOTA, K_GROWN, K_COUNT };
-enum { T_F32S, T_I32S, T_I64, T_I32, T_PAIR, T_U8, T_OPTION, T_COUNT };
+enum {
+  T_F32S,
+  T_I32S,
+  T_I64,
+  T_I32,
+  T_PAIR,
+  T_U8,
+  T_OPTION,
+  T_POINT,
+  T_POINTS,
+  T_F32,
+  T_COUNT
+};
 
 static const char *const add_one_text[] = {
   "__kernel void flc_kernel(__global const float *xs, __global float *ys, long n) {\n",
@@ -117,15 +129,24 @@ static const struct rt_constructor option_constructors[] = {
   { "none", NULL, 0 },
   { "one", option_one, 1 },
 };
+static const int point_leaves[] = { T_F32, T_I32 }, points_leaves[] = { T_F32S, T_I32S };
+static const struct rt_field point_fields[] = { { "x", T_F32, 0 }, { "y", T_I32, 1 } };
+static const struct rt_field point_columns[] = { { "x", T_F32S, 0 }, { "y", T_I32S, 1 } };
 static const struct rt_type types[] = {
-  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0, NULL, 0, NULL },
-  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0, NULL, 0, NULL },
-  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
-  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
-  { "(i64, []i32)", RT_OPAQUE, RT_I8, 0, pair_leaves, 2, pair_fields, 2, NULL, 0, NULL },
-  { "u8", RT_SCALAR, RT_U8, 0, NULL, 0, NULL, 0, NULL, 0, NULL },
+  { "[]f32", RT_ARRAY, RT_F32, 1, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
+  { "[]i32", RT_ARRAY, RT_I32, 1, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
+  { "i64", RT_SCALAR, RT_I64, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
+  { "i32", RT_SCALAR, RT_I32, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
+  { "(i64, []i32)", RT_OPAQUE, RT_I8, 0, pair_leaves, 2, pair_fields, 2, NULL, 0, NULL,
+    NULL, 0, -1 },
+  { "u8", RT_SCALAR, RT_U8, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
   { "option", RT_OPAQUE, RT_I8, 0, option_leaves, 3, NULL, 0, option_constructors, 3,
-    option_dims },
+    option_dims, NULL, 0, -1 },
+  { "point", RT_OPAQUE, RT_I8, 0, point_leaves, 2, point_fields, 2, NULL, 0, NULL, NULL,
+    0, -1 },
+  { "[]point", RT_OPAQUE, RT_I8, 1, points_leaves, 2, NULL, 0, NULL, 0, NULL,
+    point_columns, 2, T_POINT },
+  { "f32", RT_SCALAR, RT_F32, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, -1 },
 };
 
 static int launch_add_one(struct rt_context *ctx, struct rt_mem *xs, struct rt_mem *ys,
