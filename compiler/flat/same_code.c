@@ -1,7 +1,19 @@
 // Equality of code up to names of binders.
 #include "base/map.h"
 #include "flat/rules.h"
+#include <ctype.h>
 #include <string.h>
+
+static bool in_word(char c) {
+  return isalnum((unsigned char)c) || c == '_' || c == '\'' || c == '.';
+}
+
+static size_t word_length(const char *s) {
+  size_t length = 0;
+  while (in_word(s[length]))
+    length++;
+  return length;
+}
 
 // Replaces "name_17" by the order in which that name first occurs.
 static const char *renumbered(const char *text) {
@@ -10,8 +22,7 @@ static const char *renumbered(const char *text) {
   Text *t = text_new();
   int next = 0;
   for (const char *s = text; *s;) {
-    size_t word =
-        strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_'.");
+    size_t word = word_length(s);
     bool is_name =
         word > 0 && memchr(s, '_', word) && s[word - 1] >= '0' && s[word - 1] <= '9';
     if (!is_name) {
