@@ -24,6 +24,13 @@ expect 0 '^2 passed, 0 failed$' "-- ==
 -- \"named\" nobench input { 2 }
 -- output { 3 }
 $main"
+expect 0 '^2 passed, 0 failed$' "-- ==
+-- random nobench input { bool }
+-- \"named\" script no_python input { 1 == 2 } output { true }
+entry main (x: bool) : bool = x || true"
+expect 1 "expected 'input' after 'random', found the end" "-- ==
+-- compiled random
+$main"
 expect 1 'p.fl, entry main, line 2, after elaborate: got 2i32, expected 3i32' "-- ==
 -- input { 1 } output { 3 }
 $main"

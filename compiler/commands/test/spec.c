@@ -204,17 +204,16 @@ static const char *quoted(SpecParser *p) {
 }
 
 // What stands where a case has its `input`, and behind which word, which may have been meant so.
-static const char *expected_input(const SpecParser *p, const TestCase *test) {
+static const char *expected_input(const SpecParser *p, const char *after) {
   const char *found = *p->at ? text_format("'%c'", *p->at) : "the end of the block";
-  if (!test->tags.count) return text_format("expected 'input', found %s", found);
-  return text_format("expected 'input' after '%s', found %s",
-                     test->tags.at[test->tags.count - 1], found);
+  if (!after) return text_format("expected 'input', found %s", found);
+  return text_format("expected 'input' after '%s', found %s", after, found);
 }
 
-// "name" tags [random | script] input ... output ...
+// "name" tags input ... output ..., where `random` or `script` may be among the tags
 static bool parse_case(SpecParser *p) {
   TestCase test = { .line = line_of(p) };
-  for (;;) {
+  for (const char *last = NULL;;) {
     skip_space(p);
     if (*p->at == '"') {
       test.name = quoted(p);
@@ -222,15 +221,15 @@ static bool parse_case(SpecParser *p) {
     }
     const char *next = word(p);
     if (strcmp(next, "input") == 0) return parse_input(p, &test);
-    if (!*next) return complain(p, expected_input(p, &test));
-    bool random = strcmp(next, "random") == 0, script = strcmp(next, "script") == 0;
-    if ((random || script) && accept_word(p, "input")) {
-      test.input.source = random ? TEST_RANDOM : TEST_SCRIPT;
-      return parse_input(p, &test);
-    }
+    if (!*next) return complain(p, expected_input(p, last));
     if (next[strlen(next) - 1] == ':')
       return complain(p, text_format("'%s' stands before the cases, not in one", next));
-    vec_push(&test.tags, next);
+    bool random = strcmp(next, "random") == 0, script = strcmp(next, "script") == 0;
+    if (random || script)
+      test.input.source = random ? TEST_RANDOM : TEST_SCRIPT;
+    else
+      vec_push(&test.tags, next);
+    last = next;
   }
 }
 
