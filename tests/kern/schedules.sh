@@ -47,6 +47,18 @@ some 'lanes store to rows where these do not meet in one set of the cache' '16 <
 expect 'elsewhere, and where it is known that they do, fewer lanes do' 3 '^  split n by 8 overlap' out
 expect 'what is only read, and short rows, may lie anywhere' 4 '^  (spread|split n by 16 overlap)' out
 
+cat > ends.fl << 'END'
+entry main [n] (xs: [n]u8) : [n / 4]u8 = tabulate (n / 4) (\i -> xs[4 * i + 1])
+END
+"$flc" dump --after imp ends.fl > out
+some 'lanes check their indices at the first and the last of them' '^ +if not.*convert u64.*convert u64' out
+
+cat > counted.fl << 'END'
+entry main [n] [m] (xs: [n][m]u8) : [n]i32 = map (\r -> loop c = 0 for k < m do if r[k] < 7 then c + 1 else c) xs
+END
+"$flc" dump --recipes counted.fl > out
+expect 'a loop that counts is a sum' 0 ' loop [(]' out
+
 cat > halves.fl << 'END'
 entry main [n] (xs: [n]f32) : [n]f32 =
   tabulate n (\i -> let h = n / 2 in

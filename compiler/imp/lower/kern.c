@@ -321,21 +321,32 @@ static const ImpExp *lower_first(KernCode *kc, const Term *value) {
                  : lower_scalar(kc, value);
 }
 
+// The check at the copy at hand.
+static void lower_check_here(KernCode *kc, const KernStm *stm, bool vector) {
+  int count = stm->u.check.value_count;
+  const ImpExp **values = new_array(const ImpExp *, count + 1);
+  const ImpExp *condition = lower_as(kc, stm->u.check.condition, vector);
+  for (int i = 0; i < count; i++)
+    values[i] = vector ? lower_vector(kc, stm->u.check.values[i])
+                       : lower_first(kc, stm->u.check.values[i]);
+  if (vector && kc->mask)
+    condition = imp_op2(OP_LOR, imp_op1(OP_NOT, kc->mask), condition);
+  code_check(kc->k, condition, stm->u.check.parts, values, count, stm->loc);
+}
+
 static void lower_check(KernCode *kc, const KernStm *stm) {
   AxisSet set = check_set(kc, stm);
-  int count = stm->u.check.value_count;
   // Under a mask the first lane that takes part is to be found.
   bool vector = in_lanes(kc, set_of_term(kc, stm->u.check.condition)) ||
                 (kc->mask && in_lanes(kc, set));
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
-    const ImpExp **values = new_array(const ImpExp *, count + 1);
-    const ImpExp *condition = lower_as(kc, stm->u.check.condition, vector);
-    for (int i = 0; i < count; i++)
-      values[i] = vector ? lower_vector(kc, stm->u.check.values[i])
-                         : lower_first(kc, stm->u.check.values[i]);
-    if (vector && kc->mask)
-      condition = imp_op2(OP_LOR, imp_op1(OP_NOT, kc->mask), condition);
-    code_check(kc->k, condition, stm->u.check.parts, values, count, stm->loc);
+    const ImpExp *holds = vector ? holds_at_ends(kc, stm->u.check.condition) : NULL;
+    ImpBuilder b;
+    Code code;
+    KernCode inner = *kc;
+    if (holds) inner = inner_code(kc, &code, &b);
+    lower_check_here(&inner, stm, vector);
+    if (holds) imp_if(kc->k->b, imp_op1(OP_NOT, holds), b.block);
   }
 }
 

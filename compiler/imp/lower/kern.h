@@ -189,6 +189,10 @@ void lower_scan_sums(KernCode *kc, const Axis *axis);  // axis.c
 // nothing is added, if it is none.
 bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm);
 
+// Does a condition that differs across the lanes hold in all of them?  By what it says of the
+// first and the last (end_checks.c); NULL: that does not tell.
+const ImpExp *holds_at_ends(KernCode *kc, const Term *condition);
+
 // ---- lanes few elements apart (apart.c)
 
 // How many, if few are (is_few_apart), or 0.

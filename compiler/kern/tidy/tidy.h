@@ -56,6 +56,10 @@ const Kern *kern_make_once(Compiler *c, const Kern *kern);
 // The kernel without what is stored in arrays only to be stored over (dead_fills.c).
 const Kern *kern_drop_fills(Compiler *c, const Kern *kern);
 
+// The kernel with reductions in the place of loops that only sum up whole numbers or truth values
+// (loops_as_sums.c).
+const Kern *kern_loops_as_sums(Compiler *c, const Kern *kern);
+
 // The kernel with what loops carry joined last to what else is joined in a round.
 const Kern *kern_late_operands(Compiler *c, const Kern *kern);
 
