@@ -93,7 +93,8 @@ static const Core *for_gpus(Compiler *c, const Core *flat) {
   const Core *fused = checked_flat(c, flat_fuse_scans(c, roomy, true));
   const Core *alone = checked_flat(c, flat_without_lone_groups(c, fused));
   const Core *spread = checked_flat(c, flat_spread_rows(c, alone));
-  return checked_flat(c, flat_points_first(c, spread));
+  const Core *first = checked_flat(c, flat_points_first(c, spread));
+  return checked_flat(c, flat_row_hists(c, first));
 }
 
 // For both profiles; recipes are for CPUs.

@@ -78,7 +78,8 @@ static const SegOp *without_group(Compiler *c, const SegOp *group, const SegOp *
   return out;
 }
 
-static void add_without_group(Compiler *c, Builder *b, const Body *body, int position) {
+static void add_without_group(void *state, Builder *b, const Body *body, int position) {
+  Compiler *c = state;
   Stm stm = body->stms[position];
   const SegOp *group = stm.exp->u.seg;
   const Stm *lone = lone_seg(group->body);
@@ -93,5 +94,5 @@ static void add_without_group(Compiler *c, Builder *b, const Body *body, int pos
 }
 
 const Core *flat_without_lone_groups(Compiler *c, const Core *flat) {
-  return flat_rewrite_maps(c, flat, add_without_group);
+  return flat_rewrite_maps(c, flat, add_without_group, c);
 }

@@ -182,7 +182,8 @@ static const Var **vars_of_points(const PointsFirst *s) {
   return points;
 }
 
-static void add_points_first(Compiler *c, Builder *b, const Body *body, int position) {
+static void add_points_first(void *state, Builder *b, const Body *body, int position) {
+  Compiler *c = state;
   const Stm *stm = &body->stms[position];
   const SegOp *seg = stm->exp->u.seg;
   PointsFirst s = { c, stm, seg, combined_results(seg), NULL };
@@ -203,5 +204,5 @@ static void add_points_first(Compiler *c, Builder *b, const Body *body, int posi
 }
 
 const Core *flat_points_first(Compiler *c, const Core *flat) {
-  return flat_rewrite_segs(c, flat, add_points_first);
+  return flat_rewrite_segs(c, flat, add_points_first, c);
 }

@@ -55,6 +55,7 @@ bool flat_has_loops(const Body *body) {
 typedef struct Spaces {
   Compiler *c;
   SpaceRule *rule;
+  void *state;
   bool all;  // not maps alone
 } Spaces;
 
@@ -70,7 +71,7 @@ static const Body *rewrite_body(CoreMapper *m, const Body *body) {
       stm.exp = core_map_exp(m, stm.exp);
     const SegOp *seg = kind == EXP_SEG ? stm.exp->u.seg : NULL;
     if (seg && (s->all || seg->kind == SEG_MAP) && seg->level == 1)
-      s->rule(s->c, &b, body, i);
+      s->rule(s->state, &b, body, i);
     else
       core_add_stm(&b, stm);
   }
@@ -79,10 +80,10 @@ static const Body *rewrite_body(CoreMapper *m, const Body *body) {
 
 // Functions have no seg-ops, and both profiles share them.
 static const Core *rewrite_seg_ops(Compiler *c, const Core *flat, SpaceRule *rule,
-                                   bool all) {
+                                   void *state, bool all) {
   Core *out = mem_copy(flat, sizeof *flat);
   const Entry **entries = new_array(const Entry *, flat->entry_count + 1);
-  Spaces s = { c, rule, all };
+  Spaces s = { c, rule, state, all };
   CoreMapper m = { .body = rewrite_body, .state = &s };
   for (int i = 0; i < flat->entry_count; i++) {
     Entry *entry = mem_copy(flat->entries[i], sizeof *entry);
@@ -93,10 +94,12 @@ static const Core *rewrite_seg_ops(Compiler *c, const Core *flat, SpaceRule *rul
   return out;
 }
 
-const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule) {
-  return rewrite_seg_ops(c, flat, rule, false);
+const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule,
+                              void *state) {
+  return rewrite_seg_ops(c, flat, rule, state, false);
 }
 
-const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule) {
-  return rewrite_seg_ops(c, flat, rule, true);
+const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule,
+                              void *state) {
+  return rewrite_seg_ops(c, flat, rule, state, true);
 }

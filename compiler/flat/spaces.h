@@ -1,15 +1,18 @@
-// Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c).
+// Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c,
+// row_hists.c).
 #pragma once
 #include "flat/flat.h"
 
 // Adds the seg-op at `position` of the body, or what takes its place, to the builder.
-typedef void SpaceRule(Compiler *c, Builder *b, const Body *body, int position);
+typedef void SpaceRule(void *state, Builder *b, const Body *body, int position);
 
 // The program with the rule applied to all maps of level 1.
-const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule);
+const Core *flat_rewrite_maps(Compiler *c, const Core *flat, SpaceRule *rule,
+                              void *state);
 
 // The same for all seg-ops of level 1.
-const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule);
+const Core *flat_rewrite_segs(Compiler *c, const Core *flat, SpaceRule *rule,
+                              void *state);
 
 // Is there a loop, or an operation on arrays that is one?
 bool flat_has_loops(const Body *body);

@@ -21,6 +21,10 @@ entry columns [n][m] (xss: [n][m]i32) : [m]i32 = map walk (transpose xss)
 entry result [n] (m: i64) (xs: [n]i32) : [n][m]i32 =
   map (\x -> loop ys = replicate m x for j < m do ys with [j] = i32.i64 j * x) xs
 entry few [n][m] (xss: [n][m]i32) : [n]i32 = map (\r -> r[0] + r[1]) xss
+entry row_counts [n][m] (is: [n]i64) (xss: [n][m]i32) : ([9][m]i32, [9]i32) =
+  unzip (hist (\(a, i) (b, j) -> (map2 (+) a b, i + j)) (replicate m 0, 0) 9 is (map (\xs -> (xs, 1)) xss))
+entry best_rows [n][m] (is: [n]i64) (xss: [n][m]i32) : [9][m]i32 =
+  hist (\a b -> if a[0] > b[0] then a else b) (replicate m 0) 9 is xss
 entry kept [n] (xs: [n]i32) : []i32 = filter (> 3) xs
 END_OF_PROGRAM
 "$flc" dump layouts.fl --after imp --code gpu > layouts.imp || exit 1
@@ -75,6 +79,8 @@ expect 0 'transpose\|layout' in_pieces # an item has several neighbours: they li
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows
 expect 0 'transpose\|layout' few     # most of the array is not read
+expect 0 'launch seghist_rows' row_counts # an item per element
+expect 2 'launch seghist_rows' best_rows # elements that mind the others
 expect 0 'launch segred' kept        # room for all elements: nothing is counted before
 expect 1 'launch copy' kept          # ... and given back if few are kept
 

@@ -4,8 +4,23 @@
 
 // ---- scalars
 
+static bool is_positive_constant(const Term *t) {
+  return t->kind == TERM_CONST && prim_is_int(t->u.constant.type) &&
+         t->u.constant.u.i > 0;
+}
+
+// Did the host compute it as `max 1 n`?  CPUs have their checks from Kern.
+static bool is_positive_of_host(const Code *k, Atom a) {
+  const Term *t = a.kind == ATOM_VAR ? map_get(k->lower->scalars, a.u.var) : NULL;
+  if (k->lower->profile != PROFILE_GPU || !t || t->kind != TERM_OP ||
+      t->u.op.op != OP_MAX)
+    return false;
+  return is_positive_constant(t->u.op.args[0]) || is_positive_constant(t->u.op.args[1]);
+}
+
 static void check_divisor(Code *k, const Exp *exp, Loc loc) {
   if (!op_may_trap(exp->u.op.op, exp->u.op.type)) return;
+  if (is_positive_of_host(k, exp->u.op.args[1])) return;
   const ImpExp *divisor = imp_atom(exp->u.op.args[1]);
   bool power = exp->u.op.op == OP_POW;
   const ImpExp *zero = imp_const(prim_zero(exp->u.op.type));
