@@ -123,8 +123,8 @@ RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *ba
   int status = ctx->backend->compile(ctx, near, source, options, out, &log),
       error = RT_OK;
   // A text that compiles fails now and then where processes compile it at once, into one cache of
-  // the driver (PoCL 3.1).
-  for (int again = 0; status && again < 2; again++) {
+  // the driver (PoCL 3.1).  What is wrong with a text of the user's is said once.
+  for (int again = 0; status && ctx->own_sources && again < 2; again++) {
     free(log);
     log = NULL;
     status = ctx->backend->compile(ctx, near, source, options, out, &log);

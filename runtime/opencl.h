@@ -612,7 +612,7 @@ RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
 RT_FN int rt_cl_compile(struct rt_context *ctx, bool near, const char *source,
                         const char *options, struct rt_module **out, char **log) {
   cl_device_id id = near ? ctx->near.id : ctx->device.id;
-  if (ctx->device.is_pocl) {
+  if (ctx->device.is_pocl && ctx->own_sources) {
     if (rt_cl_build_quickly(ctx, id, source, options, out)) return CL_SUCCESS;
     rt_log(ctx, "compiled with the header of all that is built in");
   }

@@ -101,7 +101,7 @@ void evidence_stay(Evidence *e, int dataset) {
   }
   state->base = (Samples){ 0 };
   Run run = state->by_default;
-  run.groups = mem_copy(run.groups, (size_t)(run.group_count + 1) * sizeof *run.groups);
+  run.groups = mem_copy(run.groups, (size_t)run.group_count * sizeof *run.groups);
   run.base_us = run.us;
   for (int i = 0; i < run.group_count; i++)
     run.groups[i].us = 0;

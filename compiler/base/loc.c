@@ -19,6 +19,7 @@ static uint32_t *find_line_starts(const char *text, size_t length, uint32_t coun
 }
 
 SourceFile *source_file_new(const char *path, const char *text, size_t length) {
+  text = text_with_newlines(text, length);
   uint32_t count = count_lines(text, length);
   return new_node(SourceFile, .path = path, .text = text, .length = length,
                   .line_starts = find_line_starts(text, length, count),

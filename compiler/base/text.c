@@ -146,9 +146,32 @@ char *text_read_file(const char *path, size_t *length) {
   return result;
 }
 
+// The first carriage return from `at` on that no newline follows, or NULL.
+static char *lone_return(char *at, const char *end) {
+  while ((at = memchr(at, '\r', (size_t)(end - at))) && at[1] == '\n')
+    at += 2;
+  return at;
+}
+
+static void returns_to_newlines(char *text, size_t length) {
+  for (char *at = text; (at = lone_return(at, text + length));)
+    *at = '\n';
+}
+
+const char *text_with_newlines(const char *text, size_t length) {
+  if (!memchr(text, '\r', length)) return text;
+  char *copy = mem_copy(text, length + 1);
+  returns_to_newlines(copy, length);
+  return copy;
+}
+
 char *text_read_lines(const char *path, size_t *length) {
   char *text = text_read_file(path, length);
-  if (!text || strncmp(text, "\xef\xbb\xbf", 3) != 0) return text;
-  *length -= 3;
-  return memmove(text, text + 3, *length + 1);
+  if (!text) return NULL;
+  if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {
+    *length -= 3;
+    memmove(text, text + 3, *length + 1);
+  }
+  returns_to_newlines(text, *length);
+  return text;
 }

@@ -32,5 +32,10 @@ char *text_format_list(const char *format, va_list args)
 // `errno` set, on failure.
 char *text_read_file(const char *path, size_t *length);
 
-// The same for texts, without the byte order mark that some editors put before them.
+// The same for texts, without the byte order mark that some editors put before them; lines may end
+// as for text_with_newlines.
 char *text_read_lines(const char *path, size_t *length);
+
+// Lines may end in a carriage return alone, too, as on old machines: those are newlines here, at
+// the same places.
+const char *text_with_newlines(const char *text, size_t length);

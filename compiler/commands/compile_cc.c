@@ -17,12 +17,9 @@
 
 // ---- the C compiler
 
-enum { MOST_WORDS = 32, MOST_OWN_WORDS = 16 };
+enum { MOST_WORDS = 48, MOST_OWN_WORDS = 16 };
 
-// $CC may hold options, too: "gcc -m64".  MPI has a compiler of its own, $MPICC.
-static int add_cc(const char **args, bool mpi) {
-  const char *cc = getenv(mpi ? "MPICC" : "CC");
-  const char *words = cc && cc[strspn(cc, " ")] ? cc : mpi ? "mpicc" : "cc";
+static int add_cc_words(const char **args, const char *words) {
   char *copy = mem_copy(words, strlen(words) + 1), *rest = NULL;
   int count = 0;
   for (char *word = strtok_r(copy, " ", &rest); word && count < MOST_OWN_WORDS;
@@ -31,8 +28,14 @@ static int add_cc(const char **args, bool mpi) {
   return count;
 }
 
+// $CC may hold options, too: "gcc -m64".  MPI has a compiler of its own, $MPICC.
+static int add_cc(const char **args, bool mpi) {
+  const char *cc = getenv(mpi ? "MPICC" : "CC");
+  return add_cc_words(args, cc && cc[strspn(cc, " ")] ? cc : mpi ? "mpicc" : "cc");
+}
+
 static const char *level_option(CompileLevel level) {
-  return level == COMPILE_QUICK ? "-O0" : "-O1";
+  return level == COMPILE_QUICK ? "-O0" : FLC_OPTIMISED_OPTION;
 }
 
 // What the C compiler is to make: an executable or a shared object, linked with an object of the
@@ -47,21 +50,14 @@ typedef struct CcJob {
 static int run_cc(const CcJob *job, int source, const char *output, int log) {
   const char *args[MOST_WORDS] = { 0 };
   int count = add_cc(args, job->mpi);
-  const char *const fixed[] = { level_option(job->level),
-                                "-std=c99",
-                                "-ffp-contract=off",
-                                "-o",
-                                output,
-                                "-x",
-                                "c",
-                                "-" },
+  const char *const fixed[] = { level_option(job->level), "-o", output, "-x", "c", "-" },
                     *const linked[] = { "-x", "none", job->runtime, "-lOpenCL", "-lm" };
   for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
     args[count++] = fixed[i];
-  if (job->object) args[count++] = "-c";
-  if (job->shared) args[count++] = "-fPIC";
-  if (job->shared && !job->object) args[count++] = "-shared";
-  if (job->threads) args[count++] = "-pthread";
+  count += add_cc_words(args + count, FLC_PROGRAM_OPTIONS);
+  if (job->object) count += add_cc_words(args + count, FLC_OBJECT_OPTIONS);
+  if (job->shared) count += add_cc_words(args + count, "-fPIC -shared");
+  if (job->threads) count += add_cc_words(args + count, FLC_THREADS_OPTIONS);
   size_t first = job->runtime ? 0 : 3, end = sizeof linked / sizeof *linked;
   for (size_t i = first; i < end && !job->object; i++)
     args[count++] = linked[i];
@@ -251,7 +247,6 @@ static const char *cached_runtime(Compiler *c, const Cache *cache, Workers worke
   CcJob job = { .text = text,
                 .level = COMPILE_OPTIMISED,
                 .object = true,
-                .shared = true,
                 .mpi = workers == WORKERS_MPI,
                 .threads = workers == WORKERS_THREADS };
   Hash *hash = hash_new();

@@ -67,6 +67,19 @@ static void says_why_files_fail(const char *folder) {
   CHECK(!file_write(text_format("%s/none/x", folder), text_new()) && errno == ENOENT);
 }
 
+static void lines_end_in_returns_too(const char *folder) {
+  Text *t = text_new();
+  text_add(t, "\xef\xbb\xbf-- a\rb\r\nc\r\rd\r");
+  const char *path = text_format("%s/returns.txt", folder);
+  CHECK(file_write(path, t));
+  size_t length = 0;
+  const char *read = text_read_lines(path, &length);
+  CHECK_TEXT(read, "-- a\nb\r\nc\n\nd\n");
+  CHECK(length == strlen(read));
+  CHECK_TEXT(text_with_newlines("a\rb\r\n", 5), "a\nb\r\n");
+  unlink(path);
+}
+
 int main(void) {
   mem_init();
   char folder[] = "/tmp/flc-text-XXXXXX";
@@ -76,6 +89,7 @@ int main(void) {
   writes_and_reads_files(folder);
   writes_through_links_and_into_devices(folder);
   says_why_files_fail(folder);
+  lines_end_in_returns_too(folder);
   CHECK(rmdir(folder) == 0);  // no temporary file is left
   return 0;
 }

@@ -77,6 +77,7 @@ run 'kernels to load that are absent' 1 'cannot read absent: No such file' '[1] 
 printf 'no kernels' > noise
 run 'kernels to load that are noise' 1 'noise holds no compiled kernels' '[1] 2' --load-opencl-binary noise
 run 'OpenCL C that is noise' 1 'building kernel' '[1] 2' --load-opencl noise
+expect 'attempts at it' 1 '^1$' 1 "$(printf '%s\n' "$got" | grep -c 'errors\{0,1\} generated')"
 run 'OpenCL C that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl /nonexistent/a
 run 'compiled kernels that cannot be written' 1 'cannot write /nonexistent' '[1] 2' --dump-opencl-binary /nonexistent/a
 for setting in thread-block-size grid-size tile-size reg-tile-size; do

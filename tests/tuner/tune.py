@@ -513,6 +513,32 @@ def tunes_programs(folder):
         tunes_program(folder, name, source, inputs)
 
 
+TWO = """-- ==
+-- entry: first
+-- input { [1i64, 2i64] }
+-- ==
+-- entry: second
+-- input { [1i64, 2i64] }
+entry first [n] (xs: [n]i64) : i64 = i64.sum xs
+entry other (x: i64) : i64 = x
+entry second [n] (xs: [n]i64) : i64 = i64.maximum xs
+"""
+
+
+def tunes_all_entry_points_that_have_data(folder):
+    if not has_device(folder):
+        return
+    path = pathlib.Path(folder) / "two.fl"
+    path.write_text(TWO)
+    def tune(*options):
+        return subprocess.run([FLC, "tune", "-q", str(path), "--no-sizes", "--budget", "1", *options], check=True,
+                              capture_output=True, text=True, timeout=200).stdout
+    said = tune("--report", str(path.with_suffix(".html")))
+    assert re.findall("^entry point (.*)", said, re.M) == ["first", "second"], said
+    assert all((path.parent / f"two.{entry}.html").exists() for entry in ("first", "second"))
+    assert "entry point" not in tune("-e", "second", "--budget", "0", "--no-log")
+
+
 TESTS = [
     chooses_the_best_in_few_runs, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
     whole_runs_have_the_last_word, chooses_sizes, chooses_numbers_of_kernels_that_matter,
@@ -530,7 +556,7 @@ TESTS = [
     says_that_it_was_interrupted_before_anything_was_measured,
     measures_something_where_the_first_runs_take_all_the_time,
     what_was_measured_counts_where_other_data_were_not, keeps_the_settings_of_other_entry_points, dry_runs_write_nothing,
-    writes_a_page_that_needs_nothing_else, tells_stale_files, refuses_a_program_that_does_not_serve,
+    writes_a_page_that_needs_nothing_else, tunes_all_entry_points_that_have_data, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
 
 

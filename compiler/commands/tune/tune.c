@@ -7,6 +7,7 @@
 #include "commands/version_options.h"
 #include "tuner/settings.h"
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,9 @@ static const Option option_rows[] = {
   { OPT_POINTS, 0, "max-points", "N", "with `--range`: points to choose from; default 64", NULL },
   { OPT_HOLDOUT, 0, "holdout", "N",
     "with `--range`: points to judge the choice by; default 0", NULL },
-  { 'e', 'e', "entry", "NAME", "the entry point; default `main`", NULL },
+  { 'e', 'e', "entry", "NAME",
+    "only this entry point; default: all that the tests have data for, and with `--data` or "
+    "`--range` `main`, or the only one", NULL },
   { 'e', 0, "entry-point", "NAME", NULL, NULL },
   { 'o', 'o', "output", "FILE", "instead of `FILE.tuning`", NULL },
   { OPT_BUDGET, 0, "budget", "SECONDS", "for all measurements; default 60", NULL },
@@ -255,6 +258,7 @@ static const char *const *server_words(const Options *o, const Built *built) {
 
 // ---- tuning
 
+// The inputs of the options; whether there are any in the tests is for the caller to see.
 static bool find_inputs(TuneInputs *in, const Options *o, DatasetVec *data) {
   if (o->gen && !o->range) return tune_fail(in, "--gen needs sizes: --range n=1:1000");
   if (o->range && o->data.count)
@@ -264,10 +268,46 @@ static bool find_inputs(TuneInputs *in, const Options *o, DatasetVec *data) {
            (!o->gen || tune_generator(in, o->gen, o->device)) && tune_ranges_complete(in);
   vec_each (const char *const *, text, &o->data)
     if (!tune_data_file(in, *text, data)) return false;
-  if (o->data.count == 0 && in->about && !tune_data_tests(in, data)) return false;
-  if (data->count) return true;
-  error(in->c, (Loc){ 0 }, "%s has no data sets for tuning", in->path);
-  hint(in->c, "name some with --data FILE, or sizes with --range n=1:1000");
+  return o->data.count || !in->about || tune_data_tests(in, data);
+}
+
+// An entry point and what it is measured on.
+typedef struct TuneGoal {
+  TuneInputs in;
+  DatasetVec data;
+} TuneGoal;
+typedef Vec(TuneGoal) TuneGoalVec;
+
+// Adds the entry point if it has inputs; false after an error.
+static bool add_goal(Compiler *c, const Options *o, const char *scratch,
+                     const Entry *about, const char *name, TuneGoalVec *goals) {
+  TuneGoal goal = { .in = { .c = c,
+                            .path = o->path,
+                            .scratch = scratch,
+                            .seed = o->tuner.seed,
+                            .about = about,
+                            .entry = name } };
+  if (!find_inputs(&goal.in, o, &goal.data)) return false;
+  if (goal.data.count || goal.in.ranges.count) vec_push(goals, goal);
+  return true;
+}
+
+// The entry points to tune: the one that is named, or that the inputs of the options are for, or
+// all that have inputs in the tests.  False after an error.
+static bool find_goals(Compiler *c, const Options *o, const char *scratch,
+                       const Core *core, TuneGoalVec *goals) {
+  bool one = !core || o->tuner.entry || o->range || o->gen || o->data.count ||
+             !core->entry_count;
+  const Entry *about = core && one ? command_entry(c, core, o->tuner.entry) : NULL;
+  if (core && one && !about) return false;
+  const char *name = about ? about->name : o->tuner.entry ? o->tuner.entry : "main";
+  if (one && !add_goal(c, o, scratch, about, name, goals)) return false;
+  for (int i = 0; !one && i < core->entry_count; i++)
+    if (!add_goal(c, o, scratch, core->entries[i], core->entries[i]->name, goals))
+      return false;
+  if (goals->count) return true;
+  error(c, (Loc){ 0 }, "%s has no data sets for tuning", o->path);
+  hint(c, "name some with --data FILE, or sizes with --range n=1:1000");
   return false;
 }
 
@@ -287,39 +327,67 @@ static int report(Compiler *c, const Options *o, const Tuning *t) {
   return 2;
 }
 
+// Pages of several entry points: `page.html` is `page.ENTRY.html`.
+static const char *page_of(const char *path, const char *entry) {
+  const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+  size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+  return text_format("%.*s.%s%s", (int)stem, path, entry, path + stem);
+}
+
+static const Tuning *tune_goal(const Options *o, TuneGoal *goal, bool alone) {
+  TunerOptions tuner = o->tuner;
+  TuneInputs *in = &goal->in;
+  tuner.entry = in->entry;
+  tuner.data = goal->data.at;
+  tuner.dataset_count = goal->data.count;
+  tuner.ranges = in->ranges.at;
+  tuner.range_count = in->ranges.count;
+  if (!in->ranges.count) tuner.max_points = tuner.holdout = 0;
+  tuner.make = tune_data_make;
+  tuner.allowed = in->constraints.count ? tune_allowed : NULL;
+  tuner.compare = in->about ? tune_data_compare : NULL;
+  tuner.make_state = in;
+  tuner.compare_state = in;
+  if (tuner.report_path && !alone)
+    tuner.report_path = page_of(tuner.report_path, in->entry);
+  return tuner_run(mem_copy(&tuner, sizeof tuner));
+}
+
+// One entry point after the other, each with its part of the time that is left.
+static int tune_goals(Compiler *c, Options *o, const TuneGoalVec *goals) {
+  double budget = o->tuner.budget_s, started = child_now();
+  int status = 0;
+  bool interrupted = false;
+  for (int i = 0; i < goals->count && !interrupted; i++) {
+    TuneGoal *goal = &goals->at[i];
+    double left = budget - (child_now() - started);
+    o->tuner.budget_s = fmax(left, 0) / (goals->count - i);
+    const Tuning *result = tune_goal(o, goal, goals->count == 1);
+    diag_flush(c);
+    if (goal->in.generator.server.pid) child_stop(&goal->in.generator.server);
+    if (goals->count > 1) printf("%sentry point %s\n", i ? "\n" : "", goal->in.entry);
+    int said = report(c, o, result);
+    status = status == 1 || said == 1 ? 1 : status ? status : said;
+    interrupted = result->m->interrupted;
+    fflush(stdout);
+  }
+  return status;
+}
+
 static int tune_in(Compiler *c, Options *o, const char *scratch) {
   Built built = { .hash = "none" };
-  TuneInputs in = { .c = c, .path = o->path, .scratch = scratch, .seed = o->tuner.seed };
-  DatasetVec data = { 0 };
+  TuneGoalVec goals = { 0 };
   if (!o->command && !translate(c, o, scratch, &built)) return fail_quietly(c);
   if (o->command) built.hash = hash_of(o->command, strlen(o->command));
-  if (built.core) in.about = command_entry(c, built.core, o->tuner.entry);
-  if (built.core && !in.about) return fail_quietly(c);
-  in.entry = o->tuner.entry = in.about         ? in.about->name
-                              : o->tuner.entry ? o->tuner.entry
-                                               : "main";
-  bool found = find_inputs(&in, o, &data) &&
+  bool found = find_goals(c, o, scratch, built.core, &goals) &&
                (o->command || compile_executable(c, &built.made, built.executable));
   diag_flush(c);
   if (!found) return 1;
   o->tuner.argv = server_words(o, &built);
   o->tuner.program = o->path;
   o->tuner.hash = built.hash;
-  o->tuner.data = data.at;
-  o->tuner.dataset_count = data.count;
-  o->tuner.ranges = in.ranges.at;
-  o->tuner.range_count = in.ranges.count;
-  if (!in.ranges.count) o->tuner.max_points = o->tuner.holdout = 0;
-  o->tuner.make = tune_data_make;
-  o->tuner.allowed = in.constraints.count ? tune_allowed : NULL;
-  o->tuner.make_state = &in;
   o->tuner.scratch = scratch;
-  o->tuner.compare = built.core ? tune_data_compare : NULL;
-  o->tuner.compare_state = &in;
-  const Tuning *result = tuner_run(&o->tuner);
-  diag_flush(c);
-  if (in.generator.server.pid) child_stop(&in.generator.server);
-  return report(c, o, result);
+  return tune_goals(c, o, &goals);
 }
 
 typedef struct TuneWork {
