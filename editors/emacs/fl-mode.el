@@ -76,6 +76,49 @@
       (kill-buffer formatted)
       (delete-file messages))))
 
+(defconst fl--opens
+  (concat "\\(?:[=({[]\\|->\\|\\_<\\(?:then\\|else\\|do\\|match\\|loop\\)\\)"
+          "\\s-*\\(?:--.*\\)?$")
+  "The end of a line that the next one continues.")
+
+(defun fl--indentation-after-line ()
+  "The indentation of what follows: two more columns if the line goes on."
+  (+ (current-indentation)
+     (if (save-excursion
+           (beginning-of-line)
+           (re-search-forward fl--opens (line-end-position) t))
+         2 0)))
+
+(defun fl-indent-line ()
+  "Indent like the line before, or deeper if that goes on.
+Tabs after the first do as `indent-relative' does."
+  (interactive)
+  (if (and (eq this-command 'indent-for-tab-command) (eq last-command this-command))
+      (indent-relative)
+    (let ((column (save-excursion
+                    (if (zerop (forward-line -1)) (fl--indentation-after-line) 0))))
+      (save-excursion (indent-line-to column))
+      (when (< (current-column) column) (move-to-column column)))))
+
+(defconst fl--definition
+  "^\\(?:local\\s-+\\)?\\(?:def\\|entry\\|type\\|module\\)\\_>")
+
+(defun fl-beginning-of-defun (&optional count)
+  "Move to the start of the definition around the point, or COUNT back."
+  (re-search-backward fl--definition nil 'move (or count 1)))
+
+(defun fl-end-of-defun ()
+  "Move to the start of the next definition."
+  (forward-line 1)
+  (when (re-search-forward fl--definition nil 'move)
+    (beginning-of-line)))
+
+(defconst fl--imenu
+  (let ((name "\\s-+\\([[:alpha:]_][[:alnum:]_']*\\)") (local "^\\(?:local\\s-+\\)?"))
+    `((nil ,(concat local "\\(?:def\\|entry\\)" name) 1)
+      ("Types" ,(concat local "type[~^]?" name) 1)
+      ("Modules" ,(concat local "module\\(?:\\s-+type\\)?" name) 1))))
+
 (defvar fl-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map (kbd "C-c C-f") #'fl-format-buffer)
@@ -89,7 +132,10 @@
   (setq-local indent-tabs-mode nil)
   (setq-local tab-width 2)
   (setq-local syntax-propertize-function fl--syntax-propertize)
-  (setq-local indent-line-function #'indent-relative)
+  (setq-local indent-line-function #'fl-indent-line)
+  (setq-local beginning-of-defun-function #'fl-beginning-of-defun)
+  (setq-local end-of-defun-function #'fl-end-of-defun)
+  (setq-local imenu-generic-expression fl--imenu)
   (setq-local font-lock-defaults '(fl--font-lock)))
 
 ;;;###autoload

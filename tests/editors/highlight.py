@@ -98,7 +98,10 @@ def emacs_says(folder):
         f"(load \"{EDITORS}/emacs/fl-mode.el\" nil t) (find-file \"sample.fl\") (font-lock-mode 1) (font-lock-ensure)\n"
         "(defun show (line column) (goto-char (point-min)) (forward-line line) (forward-char column)\n"
         "  (let ((face (get-text-property (point) 'face))) (princ (format \"%s\\n\" (if (consp face) (car face) face)))))\n"
-        f"(unless (eq major-mode 'fl-mode) (error \"mode\")) {shows}\n", encoding="utf-8")
+        f"(unless (eq major-mode 'fl-mode) (error \"mode\")) {shows}\n"
+        "(erase-buffer) (dolist (line '(\"def g x =\" \"let y = x + 1\" \"in y\")) (insert line) (newline-and-indent))\n"
+        "(beginning-of-defun) (unless (string-prefix-p \"def g x =\\n  let y = x + 1\\n  in y\\n\" (buffer-string))\n"
+        "  (error \"indentation: %s\" (buffer-string)))\n", encoding="utf-8")
     done = subprocess.run(["emacs", "-Q", "--batch", "-l", "script.el"], cwd=folder, timeout=60, check=True,
                           capture_output=True, text=True)
     return [EMACS[name] for name in done.stdout.splitlines()]

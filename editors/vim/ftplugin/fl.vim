@@ -9,6 +9,7 @@ setlocal comments=:--
 setlocal expandtab shiftwidth=2 softtabstop=2
 setlocal iskeyword=@,48-57,_,'
 setlocal suffixesadd=.fl,.fut
+setlocal makeprg=flc\ check\ %:S
 setlocal include=^\\s*\\(local\\s\\+\\\|open\\s\\+\\)*import
 
 " Leaves the text alone if it cannot be read, and says why.
@@ -28,4 +29,4 @@ endfunction
 command! -buffer FlFormat call s:format()
 
 let b:undo_ftplugin = 'delcommand FlFormat'
-      \ .. ' | setlocal commentstring< comments< expandtab< shiftwidth< softtabstop< iskeyword< suffixesadd< include<'
+      \ .. ' | setlocal commentstring< comments< expandtab< shiftwidth< softtabstop< iskeyword< suffixesadd< include< makeprg<'
