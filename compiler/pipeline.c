@@ -94,7 +94,9 @@ static const Core *for_gpus(Compiler *c, const Core *flat) {
   const Core *alone = checked_flat(c, flat_without_lone_groups(c, fused));
   const Core *spread = checked_flat(c, flat_spread_rows(c, alone));
   const Core *first = checked_flat(c, flat_points_first(c, spread));
-  return checked_flat(c, flat_row_hists(c, first));
+  const Core *moved = checked_flat(c, flat_move_arrays(c, first));
+  const Core *turned = checked_flat(c, flat_turn_spaces(c, moved));
+  return checked_flat(c, flat_row_hists(c, turned));
 }
 
 // For both profiles; recipes are for CPUs.

@@ -66,6 +66,10 @@ const Core *flat_filter_rooms(Compiler *c, const Core *flat);
 const Core *flat_spread_rows(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: what combines points that go through rows combines what maps have made.
 const Core *flat_points_first(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: maps that only move the elements of an array are rearrangements.
+const Core *flat_move_arrays(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: the dimensions of maps in such an order that neighbours read neighbours.
+const Core *flat_turn_spaces(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: histograms of rows are histograms of their elements.
 const Core *flat_row_hists(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.

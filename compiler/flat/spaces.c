@@ -52,6 +52,13 @@ bool flat_has_loops(const Body *body) {
   return false;
 }
 
+bool flat_makes_iota(const Exp *e) {
+  const SegOp *seg = e->kind == EXP_SEG ? e->u.seg : NULL;
+  return seg && seg->kind == SEG_MAP && seg->dim_count == 1 &&
+         seg->body->result_count == 1 &&
+         atom_equal(seg->body->results[0], atom_var(seg->dims[0].index));
+}
+
 typedef struct Spaces {
   Compiler *c;
   SpaceRule *rule;

@@ -1,5 +1,5 @@
 // Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c,
-// row_hists.c).
+// row_hists.c, turned_spaces.c, moved_arrays.c).
 #pragma once
 #include "flat/flat.h"
 
@@ -19,6 +19,9 @@ bool flat_has_loops(const Body *body);
 
 // Does a seg-op stand in it?
 bool flat_has_inner_seg(const SegOp *seg);
+
+// segmap <i < n> {i}
+bool flat_makes_iota(const Exp *exp);
 
 // May the body fail, but for arrays of negative sizes?  Those are spaces of negative widths, too.
 bool flat_may_fail(const Body *body);

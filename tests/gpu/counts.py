@@ -77,6 +77,9 @@ CASES = [
     ("turned_points", ["[2048][3]f32"], "", ""),
     ("turned_matrices", ["[256][8][4]f32"], "", ""),
     ("channels", ["[16][4][8][16]f32"], "channels.top_0=F,channels.intra_1=T", ""),
+    ("separable", ["[5]f32", "[8][8][128]f32"], "separable.top_0=F,separable.intra_1=F,separable.top_2=T,separable.top_6=T,separable.top_10=F,separable.intra_11=F,separable.top_12=T", SHARED),
+    ("row_counts", ["16i64", "[1024]u8", "[1024][8]f32"], "", ""),
+    ("planes", ["[16][128]f32"], "planes.top_0=F,planes.intra_1=F", ""),
     ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
 ]
 

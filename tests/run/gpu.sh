@@ -21,6 +21,13 @@ entry columns [n][m] (xss: [n][m]i32) : [m]i32 = map walk (transpose xss)
 entry result [n] (m: i64) (xs: [n]i32) : [n][m]i32 =
   map (\x -> loop ys = replicate m x for j < m do ys with [j] = i32.i64 j * x) xs
 entry few [n][m] (xss: [n][m]i32) : [n]i32 = map (\r -> r[0] + r[1]) xss
+entry columns_by_columns [n][m] (x: [n][m]i32) (y: [n][m]i32) : [n][m]i32 =
+  transpose (#[flattening(only_inner)] map2 (map2 (\a b -> a * 3 + b)) (transpose x) (transpose y))
+entry along_columns [n][m] (x: [n][m]i32) : [n][m]i32 =
+  transpose (#[flattening(only_inner)] map (\c -> tabulate n (\i -> c[i64.max 0 (i - 1)] + 2 * c[i])) (transpose x))
+entry planes [n][m] (x: [n][m]i32) : [4][n][m]i32 =
+  let cells = #[flattening(only_inner)] map (\r -> map2 (\a b -> loop c = replicate 4 a for i < 4 do c with [i] = c[(i + 1) % 4] * b) r (rotate 1 r)) x
+  in tabulate_3d 4 n m (\k i j -> cells[i, j, k])
 entry row_counts [n][m] (is: [n]i64) (xss: [n][m]i32) : ([9][m]i32, [9]i32) =
   unzip (hist (\(a, i) (b, j) -> (map2 (+) a b, i + j)) (replicate m 0, 0) 9 is (map (\xs -> (xs, 1)) xss))
 entry best_rows [n][m] (is: [n]i64) (xss: [n][m]i32) : [9][m]i32 =
@@ -79,6 +86,9 @@ expect 0 'transpose\|layout' in_pieces # an item has several neighbours: they li
 expect 0 'transpose\|layout' columns # in order as they are
 expect 1 'launch transpose' result   # the caller wants rows
 expect 0 'transpose\|layout' few     # most of the array is not read
+expect 0 'launch transpose\|launch copy' columns_by_columns # neighbours go along rows
+expect 0 'launch transpose\|launch copy' along_columns
+expect 0 'launch transpose\|launch copy' planes # made in that order
 expect 0 'launch seghist_rows' row_counts # an item per element
 expect 2 'launch seghist_rows' best_rows # elements that mind the others
 expect 0 'launch segred' kept        # room for all elements: nothing is counted before

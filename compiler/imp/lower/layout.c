@@ -31,14 +31,42 @@ static bool is_result(const Body *body, const Var *var) {
   return false;
 }
 
+// Does it leave the body, also as what versions have all in common (flat/moved_arrays.c)?
+static bool leaves_body(const Body *body, const Var *var) {
+  if (is_result(body, var)) return true;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    if (e->kind == EXP_GUARD && leaves_body(e->u.guard.then_body, var) &&
+        is_result(body, body->stms[i].binders[0]))
+      return true;
+  }
+  return false;
+}
+
+// What the memory of an array should be rearranged by, of which only that is made; NULL: nothing.
+static const int *layout_wanted(const Code *k, const Stm *stm) {
+  const int *perm = stm->exp->u.rearrange.perm,
+            *outside = map_get(k->layouts, stm->binders[0]);
+  if (!outside || k->lower->profile == PROFILE_CPU) return perm;
+  int rank = stm->exp->u.rearrange.rank;
+  int *both = new_array(int, rank);
+  bool same = true;
+  for (int d = 0; d < rank; d++) {
+    both[d] = perm[outside[d]];
+    same = same && both[d] == d;
+  }
+  return same ? NULL : both;
+}
+
 void host_find_layouts(Code *k, const Body *body) {
   bool all = k->lower->profile == PROFILE_CPU;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) continue;
     const Var *array = exp->u.rearrange.array.u.var;
-    if (!all && !is_result(body, body->stms[i].binders[0])) continue;
-    if (uses_in(body, array) == 1) map_put(k->layouts, array, exp->u.rearrange.perm);
+    if (!all && !leaves_body(body, body->stms[i].binders[0])) continue;
+    const int *perm = layout_wanted(k, &body->stms[i]);
+    if (perm && uses_in(body, array) == 1) map_put(k->layouts, array, perm);
   }
 }
 

@@ -195,7 +195,15 @@ static bool few_elements(CoreType row) {
   return count <= FEW_ELEMENTS;
 }
 
+// Does whoever takes it want neighbouring points side by side, whatever the order of the rest?
+static bool wants_points_inside(Code *host, const Var *binder, int space) {
+  const int *perm = map_get(host->layouts, binder);
+  return host->lower->profile == PROFILE_GPU && perm && space > 0 &&
+         perm[binder->type.rank - 1] == space - 1;
+}
+
 const Arr *layout_out(Code *host, const Var *binder, int space) {
+  if (wants_points_inside(host, binder, space)) return host_map_out(host, binder);
   Arr dense = host_alloc(host, binder->name, binder->type);
   int row = dense.rank - space, *order = new_array(int, dense.rank + 1);
   if (host->lower->profile != PROFILE_GPU || row <= 0 ||

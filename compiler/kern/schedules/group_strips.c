@@ -16,6 +16,7 @@
 enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
 // Points of the third dimension, and the statements of all points of an item.
 enum { MOST_LAYERS = 4, MOST_TEXT = 1600 };
+enum { MOST_GRID = 8 };
 
 enum { SOME_ROUNDS = 4 };  // what loops of unknown width are taken to have
 
@@ -38,6 +39,7 @@ typedef struct StripSchedule {
   Vec(StripLoad) loads;
   Vec(Name) windows;  // loops of constant width, outermost first
   int stms;
+  int64_t all, needed;  // loads of ROWS points: as they are, and in a strip
   bool arrays, rounds;  // points have arrays of their own; loops of unknown width
 } StripSchedule;
 
@@ -126,16 +128,18 @@ static bool reads_across(const StripSchedule *s) {
   return false;
 }
 
-// Do points of a column need much less together than each by itself?
-static bool gains_from_strips(const StripSchedule *s) {
-  int64_t all = 0, needed = 0;
+static void count_strip_loads(StripSchedule *s) {
   vec_each (const StripLoad *, load, &s->loads) {
     bool moves = load->on & ON_ROW;
     bool shared = !moves || is_window(s, load) || has_other_row(s, load);
-    all += ROWS * load->at.times;
-    needed += load->at.times * (shared ? moves ? 2 : 1 : ROWS);
+    s->all += ROWS * load->at.times;
+    s->needed += load->at.times * (shared ? moves ? 2 : 1 : ROWS);
   }
-  return all >= (int64_t)LEAST_LOADS * ROWS && 7 * all >= 10 * needed;
+}
+
+// Do points of a column need much less together than each by itself?
+static bool gains_from_strips(const StripSchedule *s) {
+  return s->all >= (int64_t)LEAST_LOADS * ROWS && 7 * s->all >= 10 * s->needed;
 }
 
 // Is at least a quarter of what a point loads the same for all layers?
@@ -148,16 +152,43 @@ static bool layers_read_the_same(const StripSchedule *s) {
   return 4 * same >= all;
 }
 
-static bool find_strips(StripSchedule *s) {
-  if (!group_find_points(&s->of) || s->of.grid < 2) return false;
-  s->of.row = group_axis_around(s->of.kern, s->of.column);
-  if (s->of.grid > 2) s->of.layer = group_axis_around(s->of.kern, s->of.row);
+// The nearest axis around the columns that is not that of the rows; NULL: there is none.
+static const Axis *axis_of_layers(const GroupLoops *of) {
+  const Axis *around = group_axis_around(of->kern, of->column);
+  if (around != of->row) return around;
+  return of->grid > 2 ? group_axis_around(of->kern, around) : NULL;
+}
+
+// Strips of points along that axis of the grid; false: they do not suit.
+static bool strips_along(StripSchedule *s, const Axis *row) {
+  group_find_points(&s->of);
+  s->of.row = row;
+  s->of.layer = axis_of_layers(&s->of);
   group_find_loops(&s->of);
   s->lets = sum_lets(s->of.kern);
   find_strip_loads(s, s->of.column->body, (StripPlace){ 1, 1 });
   bool suits = !s->of.refused && !(s->arrays && s->rounds);
-  return suits && s->loads.count <= MOST_LOADS && s->stms <= MOST_STMS &&
-         !reads_across(s) && gains_from_strips(s);
+  if (!suits || s->loads.count > MOST_LOADS || s->stms > MOST_STMS || reads_across(s))
+    return false;
+  count_strip_loads(s);
+  return gains_from_strips(s);
+}
+
+// Along the axis by which strips need least.
+static bool find_strips(StripSchedule *s) {
+  GroupLoops points = s->of;
+  bool found = false;
+  if (!group_find_points(&points) || points.grid > MOST_GRID) return false;
+  const StripSchedule before = *s;
+  const Axis *row = points.column;
+  for (int i = points.grid; i > 1; i--) {
+    StripSchedule along = before;
+    row = group_axis_around(points.kern, row);
+    if (!strips_along(&along, row) || (found && along.needed >= s->needed)) continue;
+    *s = along;
+    found = true;
+  }
+  return found;
 }
 
 // ---- the recipe
@@ -171,15 +202,24 @@ static void unroll_windows(Recipe *r, const StripSchedule *s, int points) {
   }
 }
 
-static void split_layers(Recipe *r, Name layer, Name row, Name column, int layers) {
-  recipe_split(r, layer, layers, SPLIT_OVERLAP);
-  Name order[] = { recipe_outer(r, layer),
-                   recipe_outer(r, row),
-                   recipe_outer(r, column),
-                   column,
-                   row,
-                   layer };
-  recipe_permute(r, order, 6);
+// The grid from the outermost axis that is split on, then the points of a group.
+static void order_strips(Recipe *r, const StripSchedule *s, bool layers) {
+  const GroupLoops *of = &s->of;
+  Name order[MOST_GRID + 3];
+  int split = layers ? 3 : 2, seen = 0, first = MOST_GRID;
+  const Axis *axis = of->column;
+  while (seen < split) {
+    bool is_split =
+        axis == of->column || axis == of->row || (layers && axis == of->layer);
+    order[--first] = is_split ? recipe_outer(r, axis->name) : axis->name;
+    seen += is_split;
+    if (seen < split) axis = group_axis_around(of->kern, axis);
+  }
+  int count = MOST_GRID;
+  order[count++] = of->column->name;
+  order[count++] = of->row->name;
+  if (layers) order[count++] = of->layer->name;
+  recipe_permute(r, order + first, count - first);
 }
 
 static Recipe in_strips(const StripSchedule *s, int layers) {
@@ -189,12 +229,8 @@ static Recipe in_strips(const StripSchedule *s, int layers) {
   unroll_windows(&r, s, ROWS * layers);
   recipe_split(&r, row, ROWS, SPLIT_OVERLAP);
   recipe_split(&r, column, ITEMS, SPLIT_OVERLAP);
-  if (layers > 1) {
-    split_layers(&r, s->of.layer->name, row, column, layers);
-  } else {
-    Name order[] = { recipe_outer(&r, row), recipe_outer(&r, column), column, row };
-    recipe_permute(&r, order, 4);
-  }
+  if (layers > 1) recipe_split(&r, s->of.layer->name, layers, SPLIT_OVERLAP);
+  order_strips(&r, s, layers > 1);
   recipe_bind(&r, column, BIND_ITEM);
   recipe_bind(&r, row, BIND_REG);
   if (layers > 1) recipe_bind(&r, s->of.layer->name, BIND_REG);
@@ -215,10 +251,11 @@ static KernPlan *plan_of_strips(const StripSchedule *s, const KernSeg *seg,
 }
 
 const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
-                                           const Kern *kern, const Term *checks) {
+                                           const Kern *kern, const Term *checks,
+                                           bool straight) {
   const Term *some;
   StripSchedule s = { .c = c, .of.kern = kern_clamp_loads(c, kern, &some) };
-  if (!find_strips(&s)) return NULL;
+  if (!find_strips(&s) || (straight && s.rounds)) return NULL;
   if (some) checks = checks ? term_and(checks, some) : some;
   KernPlan *one = plan_of_strips(&s, seg, checks, 1);
   if (!one || !s.of.layer || !layers_read_the_same(&s)) return one;

@@ -137,11 +137,13 @@ static const KernPlan *plan_of_lines(Compiler *c, const KernSeg *seg, const Kern
                                      const Term *checks, bool may_stage) {
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
   if (pairs) return pairs;
+  const KernPlan *straight = kern_schedule_group_strips(c, seg, kern, checks, true);
+  if (straight) return straight;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
   if (shared) return shared;
   const KernPlan *rows =
       may_stage ? kern_schedule_group_rows(c, seg, kern, checks) : NULL;
-  return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks);
+  return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks, false);
 }
 
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {

@@ -11,8 +11,10 @@ const KernPlan *kern_schedule_group_rows(Compiler *c, const KernSeg *seg,
 const KernPlan *kern_schedule_group_pairs(Compiler *c, const KernSeg *seg,
                                           const Kern *kern, const Term *checks);
 // Points that read what those of the next rows read (schedules/group_strips.c).
+// straight: only those whose loops are of constant width.
 const KernPlan *kern_schedule_group_strips(Compiler *c, const KernSeg *seg,
-                                           const Kern *kern, const Term *checks);
+                                           const Kern *kern, const Term *checks,
+                                           bool straight);
 // Is all staged that neighbouring points touch apart, in as much local memory as groups may have?
 bool kern_is_staged(const Kern *kern);
 // Points whose loops read the same, one or the other `otherwise`
