@@ -28,10 +28,10 @@ entry along_columns [n][m] (x: [n][m]i32) : [n][m]i32 =
 entry planes [n][m] (x: [n][m]i32) : [4][n][m]i32 =
   let cells = #[flattening(only_inner)] map (\r -> map2 (\a b -> loop c = replicate 4 a for i < 4 do c with [i] = c[(i + 1) % 4] * b) r (rotate 1 r)) x
   in tabulate_3d 4 n m (\k i j -> cells[i, j, k])
-entry row_counts [n][m] (is: [n]i64) (xss: [n][m]i32) : ([9][m]i32, [9]i32) =
-  unzip (hist (\(a, i) (b, j) -> (map2 (+) a b, i + j)) (replicate m 0, 0) 9 is (map (\xs -> (xs, 1)) xss))
-entry best_rows [n][m] (is: [n]i64) (xss: [n][m]i32) : [9][m]i32 =
-  hist (\a b -> if a[0] > b[0] then a else b) (replicate m 0) 9 is xss
+entry row_counts [n][m] (is: [n]i64) (rows: [n][m]i32) : ([9][m]i32, [9]i32) =
+  unzip (hist (\(a, i) (b, j) -> (map2 (+) a b, i + j)) (replicate m 0, 0) 9 is (map (\xs -> (xs, 1)) rows))
+entry best_rows [n][m] (is: [n]i64) (rows: [n][m]i32) : [9][m]i32 =
+  hist (\a b -> if a[0] > b[0] then a else b) (replicate m 0) 9 is rows
 entry kept [n] (xs: [n]i32) : []i32 = filter (> 3) xs
 END_OF_PROGRAM
 "$flc" dump layouts.fl --after imp --code gpu > layouts.imp || exit 1
