@@ -15,7 +15,7 @@ import sys
 import tempfile
 
 from generated import Program
-from nvrtc import COMMON, compiled, library, together
+from nvrtc import COMMON, compiled, library
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 STORED = os.path.join(HERE, "registers.txt")
@@ -67,8 +67,11 @@ def counted(nvrtc, ptxas, program, kernels):
 def rows_of(nvrtc, ptxas, flc, path):
     """Rows of the table: name -> registers, stack, spilled, instructions."""
     program = Program(flc, os.path.join(ROOT, path))
-    counts = {}
-    for kernels in together(program.kernels):
+    alike, counts = {}, {}
+    for kernel in program.kernels:
+        alike.setdefault(tuple(kernel.options()), []).append(kernel)
+    # Whatever their batches: to begin a program takes longer than most kernels do.
+    for kernels in alike.values():
         found = counted(nvrtc, ptxas, program, kernels)
         counts.update({id(kernel): found[number] for number, kernel in enumerate(kernels)})
     rows, places = {}, {}
