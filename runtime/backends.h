@@ -32,10 +32,16 @@ static const char rt_no_device_hint[] =
     "the "
     "processor, if it can write to a folder for its cache ($POCL_CACHE_DIR, or in $HOME)";
 
+// Threads open their first devices one after the other: drivers start then, and PoCL 3.1 shows
+// devices to one thread that another one is still making.
+static pthread_mutex_t rt_opening = PTHREAD_MUTEX_INITIALIZER;
+
 // RT_NO_DEVICE leaves nothing behind but the error's text.
 RT_FN int rt_open_backend(struct rt_context *ctx, const struct rt_backend *backend) {
   ctx->backend = backend;
+  pthread_mutex_lock(&rt_opening);
   int error = backend->open(ctx);
+  pthread_mutex_unlock(&rt_opening);
   if (error == RT_NO_DEVICE) {
     backend->close(ctx);
     ctx->backend = NULL;

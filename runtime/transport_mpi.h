@@ -77,6 +77,12 @@ RT_FN void rt_transport_begin(struct rt_workers *w, int number,
   MPI_Isend(e->last, (int)e->last_bytes, MPI_BYTE, after, RT_TO_AFTER, comm, &u->sent[1]);
 }
 
+// One by one, as gcc warns of what MPICH's MPI_Waitall takes for no statuses.
+RT_FN void rt_mpi_wait_all(int count, MPI_Request *requests) {
+  for (int i = 0; i < count; i++)
+    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+}
+
 // Takes the rows that a worker has sent here, if it has, to nowhere.
 RT_FN void rt_mpi_drop(const struct rt_workers *w, bool sent, int from, int tag) {
   MPI_Comm comm = rt_mpi_of(w)->comm;
@@ -115,7 +121,7 @@ RT_FN void rt_mpi_abandon(struct rt_workers *w) {
   }
   rt_mpi_end_receive(&u->low, low);
   rt_mpi_end_receive(&u->high, high);
-  MPI_Waitall(2, u->sent, MPI_STATUSES_IGNORE);
+  rt_mpi_wait_all(2, u->sent);
 }
 
 RT_FN int rt_transport_end(struct rt_workers *w) {
@@ -126,7 +132,7 @@ RT_FN int rt_transport_end(struct rt_workers *w) {
   } else if (u->exchanges) {
     MPI_Wait(&u->low, MPI_STATUS_IGNORE);
     MPI_Wait(&u->high, MPI_STATUS_IGNORE);
-    MPI_Waitall(2, u->sent, MPI_STATUSES_IGNORE);
+    rt_mpi_wait_all(2, u->sent);
   }
   return u->least;
 }
@@ -181,7 +187,7 @@ RT_FN bool rt_transport_fetch(struct rt_workers *w, char *all, int64_t row_bytes
       MPI_Isend(all + out.start * row_bytes, (int)out.count, row, r, RT_FETCHED, comm,
                 &requests[begun++]);
   }
-  MPI_Waitall(begun, requests, MPI_STATUSES_IGNORE);
+  rt_mpi_wait_all(begun, requests);
   MPI_Type_free(&row);
   free(requests);
   return true;
@@ -291,6 +297,26 @@ RT_FN void rt_mpi_speak(int kept) {
   close(kept);
 }
 
+// Refuses to be alone where mpirun has started several: each would do all of the work, and print
+// the result.  Only the first one says so, and fails.
+RT_FN bool rt_mpi_is_stranger(const struct rt_workers *w, int *status) {
+  static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" },
+                           *const ranks[] = { "OMPI_COMM_WORLD_RANK", "PMI_RANK" };
+  for (int i = 0; i < 2; i++) {
+    const char *size = getenv(sizes[i]), *rank = getenv(ranks[i]);
+    if (w->size > 1 || !size || strtol(size, NULL, 10) < 2) continue;
+    *status =
+        rank && strtol(rank, NULL, 10) > 0
+            ? 0
+            : rt_usage_error("mpirun has started %s processes, but not as those of this "
+                             "program's MPI: use the mpirun of the MPI that it was "
+                             "built with",
+                             size);
+    return true;
+  }
+  return false;
+}
+
 RT_FN int rt_transport_main(int argc, char **argv) {
   struct rt_workers w;
   struct rt_mpi mpi;
@@ -299,11 +325,13 @@ RT_FN int rt_transport_main(int argc, char **argv) {
   if (MPI_Init(&argc, &argv) != MPI_SUCCESS)
     return rt_usage_error("MPI could not be started");
   rt_mpi_join(&w, &mpi, MPI_COMM_WORLD);
+  int status = 0;
+  if (rt_mpi_is_stranger(&w, &status)) return MPI_Finalize(), status;
   rt_share_cores(&w);
   if (w.rank > 0 && !freopen("/dev/null", "w", stdout)) MPI_Abort(MPI_COMM_WORLD, 1);
   int hushed = rt_mpi_hush(&w);
   struct rt_cli cli;
-  int status = rt_cli_open(&cli, argc, argv);
+  status = rt_cli_open(&cli, argc, argv);
   rt_mpi_speak(hushed);
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_as_worker(&cli, &w);
   status = rt_cli_close(&cli, status);

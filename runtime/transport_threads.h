@@ -1,6 +1,5 @@
 // Begin transport_threads.h: workers that are threads of one process, each with a device, or a part
 // of one, of its own.  What they exchange lies in memory that all see.
-#include <pthread.h>
 
 #define rt_team RT_NAME(team)
 

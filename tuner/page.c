@@ -182,13 +182,15 @@ static void times_section(const Page *p) {
   for (int d = 0; d < p->columns; d++) {
     const Verified *v = &p->t->checks.verified[d];
     double ratio = samples_typical(&v->before) / samples_typical(&v->tuned);
+    bool measured = !p->t->seen->states[d].stays;
     text_printf(p->out, "<tr><td>%s</td><td>%s</td>%s%s<td>%s</td><td>%s</td></tr>\n",
-                quote_html(p->t->seen->data[d].name), tuning_time(predicted[d]),
-                time_cell(&v->tuned), time_cell(&v->before),
+                quote_html(p->t->seen->data[d].name),
+                measured ? tuning_time(predicted[d]) : "-", time_cell(&v->tuned),
+                time_cell(&v->before),
                 verify_same_versions(p->t, d) ? "same versions"
                 : isfinite(ratio)             ? text_format("%.2f", ratio)
                                               : "-",
-                tuning_time(p->t->choice.alone[d]));
+                measured ? tuning_time(p->t->choice.alone[d]) : "-");
   }
   text_add(p->out, "</table></div>\n");
 }

@@ -271,11 +271,11 @@ static void summarise_dataset(const Tuning *t, Text *text, int d, double predict
     text_printf(text, " left out: %s\n", t->seen->states[d].failure);
     return;
   }
-  if (t->seen->states[d].stays && !t->checks.blind) {
-    text_add(text, " not measured: its versions are those of the default\n");
-    return;
-  }
-  text_printf(text, " predicted %s", tuning_time(predicted));
+  // Its only run compiled the kernels.
+  if (t->seen->states[d].stays)
+    text_add(text, " not measured: its versions are those of the default");
+  else
+    text_printf(text, " predicted %s", tuning_time(predicted));
   if (v->tuned.count)
     text_printf(text, ", tuned %s", tuning_time(samples_typical(&v->tuned)));
   if (v->tuned.count && v->before.count) {

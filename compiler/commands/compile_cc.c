@@ -66,7 +66,7 @@ static int run_cc(const CcJob *job, int source, const char *output, int log) {
 
 static void report_mpicc(Compiler *c) {
   error(c, (Loc){ 0 }, "cannot run MPI's C compiler (set MPICC to its name)");
-  hint(c, "install MPI (Debian: libopenmpi-dev openmpi-bin)");
+  hint(c, "install MPI (Debian: libopenmpi-dev openmpi-bin, or libmpich-dev mpich)");
 }
 
 static void report_missing_cc(Compiler *c) {

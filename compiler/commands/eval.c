@@ -11,6 +11,7 @@
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "the entry point; default `main`, or the only one", NULL },
+  { 'e', 0, "entry-point", "ENTRY", NULL, NULL },
   { 'a', 0, "after", "PASS",
     "interpret the program as it stands after this pass (see [dump](#dump)), or, after `kern`, "
     "its kernels by their [recipes](recipes.md)", NULL },

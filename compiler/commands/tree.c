@@ -8,6 +8,7 @@
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "only this entry point", NULL },
+  { 'e', 0, "entry-point", "ENTRY", NULL, NULL },
   { 'f', 0, "format", "FORMAT",
     "`text` (default), `dot` for graphviz, or `json` ([schema](tree-schema.md))", "text dot json" },
   { 'd', 0, "data", "FILE",

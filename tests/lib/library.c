@@ -379,8 +379,27 @@ static void threads_share(struct one_context *ctx) {
     pthread_join(threads[i], NULL);
 }
 
+static void *opens(void *cfg) {
+  struct one_context *ctx = one_context_new((struct one_context_config *)cfg);
+  char *text = one_context_get_error(ctx);
+  check(!text, text ? text : "");
+  free(text);
+  one_context_free(ctx);
+  return NULL;
+}
+
+// The first contexts of the process, while the driver starts.
+static void opened_at_once(struct one_context_config *cfg) {
+  pthread_t threads[8];
+  for (int i = 0; i < 8; i++)
+    check(pthread_create(&threads[i], NULL, opens, cfg) == 0, "a thread");
+  for (int i = 0; i < 8; i++)
+    pthread_join(threads[i], NULL);
+}
+
 int main(void) {
   struct one_context_config *cfg = one_context_config_new();
+  opened_at_once(cfg);
   struct one_context *first = one_context_new(cfg), *second = one_context_new(cfg);
   char *text = one_context_get_error(first);
   check(!text, text ? text : "");

@@ -185,8 +185,11 @@ def rooms(flc, program, code):
     return found
 
 
+MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
+
+
 def mpirun(ranks, command, text):
-    return subprocess.run(["mpirun", "--oversubscribe", "-n", str(ranks)] + command, input=text, text=True,
+    return subprocess.run(MPIRUN + ["-n", str(ranks)] + command, input=text, text=True,
                           capture_output=True, timeout=600)
 
 
@@ -319,6 +322,17 @@ def in_order(flc, folder, start, option):
         if len(text) < 1000000:
             done = subprocess.run([flc, "eval", "--reproducible", "--after", "flatten", ORDER, "-e", entry], input=text, text=True, capture_output=True)
             check(same(flc, folder, done.stdout, path, "--tolerance", "0"), f"{entry}, the interpreter's bits ({start.__name__}): {done.stderr[:300]}")
+
+
+def strangers(command):
+    """Processes that the mpirun of another MPI has started do not each print the result."""
+    ours = subprocess.run(MPIRUN + ["--version"], capture_output=True, text=True).stdout
+    size, rank = ("PMI_SIZE", "PMI_RANK") if "Open MPI" in ours else ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")
+    for number in (0, 1):
+        environment = dict(os.environ, **{size: "2", rank: str(number)})
+        run = subprocess.run(command + ["-e", "picks"], input="[1i64] [0i64]", capture_output=True, text=True, env=environment)
+        said = "mpirun has started 2 processes" in run.stderr
+        check((run.returncode, run.stdout, said) == (1 - number, "", number == 0), f"a stranger: {run.stdout}{run.stderr[:300]}")
 
 
 def failures(flc, folder, start, command):
@@ -597,8 +611,8 @@ def main():
     RANKS[:] = [int(word) for word in sys.argv[2:]]
     expected = expectations(flc)
     kinds = [("--workers", threads)]
-    if shutil.which(os.environ.get("MPICC", "mpicc")) and shutil.which("mpirun"):
-        os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
+    if shutil.which(os.environ.get("MPICC", "mpicc")) and shutil.which(MPIRUN[0]):
+        os.environ.update({"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         kinds.append(("--mpi", mpirun))
     else:
         print("without MPI, which is not there (Debian: libopenmpi-dev openmpi-bin)")
@@ -616,6 +630,7 @@ def main():
             serve(flc, folder, start, command)
             struck(flc, folder, start, command)
             if start == mpirun:
+                strangers(command)
                 library(flc, folder)
                 partly(flc, folder)
                 measured(flc, folder)

@@ -20,6 +20,7 @@ enum { OPT_JSON = 512 };
 // clang-format off
 static const Option option_rows[] = {
   { 'e', 'e', "entry", "ENTRY", "the entry point; default `main`, or the only one", NULL },
+  { 'e', 0, "entry-point", "ENTRY", NULL, NULL },
   { 'i', 'i', "input", "FILE", "run it on the values in this file (`-`: standard input)", NULL },
   { 'd', 'd', "dataset", "NAME",
     "run it on this case of its test blocks, by its name or number (`#0`); default: the case "

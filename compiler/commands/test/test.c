@@ -19,7 +19,7 @@ enum { OPT_SEED = 512, OPT_EXCLUDE, OPT_TIMEOUT, OPT_VERSIONS_FOR, OPT_STAGE };
 
 // clang-format off
 static const Option option_rows[] = {
-  { 'e', 0, "entry", "NAME", "only the cases of this entry point", NULL },
+  { 'e', 'e', "entry", "NAME", "only the cases of this entry point", NULL },
   { 'e', 0, "entry-point", "NAME", NULL, NULL },
   { OPT_STAGE, 0, "stage", "STAGE",
     "only after `elaborate`, `core` or `flat`, as kernels for CPUs (`kern`), or on the `device`",
