@@ -79,6 +79,8 @@ expect 1 '^error: cannot write none/x: No such file' profile p.fut -o none/x
 expect 1 '^error: cannot write none/x: No such file' tune p.fut --range x=1:9 -o none/x
 expect 1 'unexpected value x of option --budget' tune p.fut --budget x
 expect 1 '^error: unknown option --none' autotune -v --dry-run --range x=1:9 --pass-option=--none p.fut
+expect 0 '^Usage: ' run p.fut -- --help
+expect 1 'nothing was tested' test --no-device -e main p.fut
 OCL_ICD_VENDORS=/none expect 1 '^hint: a GPU needs its maker.s driver' run p.fut
 
 # ---- names that begin with a dash, files that are not there
