@@ -53,6 +53,12 @@ END
 "$flc" dump --after imp ends.fl > out
 some 'lanes check their indices at the first and the last of them' '^ +if not.*convert u64.*convert u64' out
 
+cat > pairs.fl << 'END'
+entry main [n] (xs: [n]u8) : [2 * n]u8 = tabulate (2 * n) (\i -> if i % 2 == 0 then xs[i / 2] >> 4 else xs[i / 2] & 15)
+END
+"$flc" dump --recipes pairs.fl > out
+expect 'pairs of bytes are stored by loops of the device' 1 '^  split i by 128 overlap' out
+
 cat > counted.fl << 'END'
 entry main [n] [m] (xs: [n][m]u8) : [n]i32 = map (\r -> loop c = 0 for k < m do if r[k] < 7 then c + 1 else c) xs
 END

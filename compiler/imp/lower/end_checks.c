@@ -1,5 +1,5 @@
-// check 0 <= x && x < n, in lanes   =>   if !(0 <= first && first < n && 0 <= last && last < n)
-//                                          { check 0 <= x && x < n, in lanes }
+// check 0 <= x && x < n, in lanes
+//   =>  if !(0 <= first && last < n) { check 0 <= x && x < n, in lanes }
 // for x = base + lane * step, in lanes or not: what lies between two places inside is inside.
 //
 // Why: indices and comparisons in 64 bits take several vectors for each of bytes.  A single
@@ -32,11 +32,6 @@ static bool is_asked(const Terms *parts, const Term *x, bool below) {
   return false;
 }
 
-// As one comparison, of a size that is not negative.
-static const ImpExp *is_inside(const ImpExp *at, const ImpExp *size) {
-  return imp_less(imp_convert(PRIM_U64, at), imp_convert(PRIM_U64, size));
-}
-
 // Steps so short that lanes cannot go all the way round from inside to inside.
 static bool is_short_step(const Term *step) {
   enum { MOST = 1 << 30 };
@@ -44,18 +39,20 @@ static bool is_short_step(const Term *step) {
          step->u.constant.u.i < MOST;
 }
 
-// Are the first and the last lane's x from 0 to n - 1?  Or NULL.
+// Are x of all lanes from 0 to n - 1?  That is, u64(least) < n - length, where `least` is that of
+// the first or the last lane.  Or NULL.
 static const ImpExp *inside_at_ends(KernCode *kc, const Term *x, const Term *n) {
   Affine a;
   if (in_lanes(kc, set_of_term(kc, n)) || !vary_affine(kc->vary, x, &a) ||
       !is_short_step(a.step))
     return NULL;
-  const ImpExp *first = declared(kc, "first", lower_scalar(kc, a.base));
-  const ImpExp *length = imp_i64((kc->lanes - 1) * a.step->u.constant.u.i);
-  const ImpExp *size = lower_scalar(kc, n);
-  const ImpExp *ends =
-      imp_and(is_inside(first, size), is_inside(imp_add(first, length), size));
-  return imp_and(imp_op2(OP_LE, imp_i64(0), size), ends);
+  int64_t length = (kc->lanes - 1) * a.step->u.constant.u.i;
+  const ImpExp *first = lower_scalar(kc, a.base), *none = imp_i64(0);
+  const ImpExp *least = length < 0 ? imp_add(first, imp_i64(length)) : first;
+  const ImpExp *size = imp_op2(OP_MAX, lower_scalar(kc, n), none);
+  const ImpExp *places = imp_add(size, imp_i64(length < 0 ? length : -length));
+  return imp_less(imp_convert(PRIM_U64, least),
+                  imp_convert(PRIM_U64, imp_op2(OP_MAX, places, none)));
 }
 
 static bool is_unsigned(const Term *t) {

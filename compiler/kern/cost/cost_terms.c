@@ -304,11 +304,11 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
   if (!cost_over_lanes(s, set)) return SCALAR_ACCESS;
   double by_lanes = (s->bounded ? 2 : 1) * LANE_ACCESS * s->lanes;
   if (!cost_vector_access(s, access)) {
-    int64_t apart = load ? cost_few_apart(s, access) : 0;
+    int64_t apart = cost_few_apart(s, access);
     if (apart > TILE_HEIGHT) apart = 0;
-    if (apart && s->lanes > MOST_LANES)  // others load the rest of these vectors
+    if (apart && s->lanes > MOST_LANES)  // others have the rest of these vectors
       return (VECTOR_ACCESS + VECTOR_OP) * cost_vectors(s, access->tensor->elem);
-    if (apart) return cost_apart(s, access, apart, 1);
+    if (apart && load) return cost_apart(s, access, apart, 1);
     if (load && known_apart(s, access) == -1)
       return (VECTOR_ACCESS + VECTOR_PICK) * cost_vectors(s, access->tensor->elem);
     return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;

@@ -12,10 +12,10 @@ typedef struct PlainCost {
   Map *apart;            // Tensor -> Apart *
 } PlainCost;
 
-// Loads of every second, third or fourth element.
+// Loads of every second, third or fourth element; or stores of every second.
 typedef struct Apart {
   int64_t elements;
-  int loads;
+  int accesses;
 } Apart;
 
 // But for indices.
@@ -58,9 +58,12 @@ static void plain_term(KernVisitor *v, const Term *t) {
     plain_term(v, operands[i]);
 }
 
-// Every nth element is plain if those between are loaded as well: then whole vectors are.
+// Every nth element is plain if those between are loaded or stored as well: then whole vectors are.
+// Stores of more, and of wide numbers, are quicker joined in registers by lanes of ours.
 static bool note_apart(PlainCost *p, const Access *access, bool stores) {
-  int64_t elements = stores ? 0 : cost_few_apart(&p->cost, access);
+  int64_t elements = cost_few_apart(&p->cost, access);
+  if (stores && (elements != 2 || prim_size_bytes(access->tensor->elem) > 2))
+    return false;
   Apart *known = map_get(p->apart, access->tensor);
   if (!elements || elements > TILE_HEIGHT || (known && known->elements != elements))
     return false;
@@ -68,7 +71,7 @@ static bool note_apart(PlainCost *p, const Access *access, bool stores) {
     known = new_node(Apart, .elements = elements);
     map_put(p->apart, access->tensor, known);
   }
-  known->loads++;
+  known->accesses++;
   return true;
 }
 
@@ -76,7 +79,7 @@ static void see_apart(void *state, const void *tensor, void *value) {
   PlainCost *p = state;
   const Apart *apart = value;
   (void)tensor;
-  if (apart->loads % apart->elements != 0) p->plain = false;
+  if (apart->accesses % apart->elements != 0) p->plain = false;
 }
 
 // What is loaded from must not be stored to; wide lanes tell the places of a ring apart.
