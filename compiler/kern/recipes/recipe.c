@@ -8,10 +8,10 @@ Recipe recipe_new(Compiler *c, const Kern *kern, Map *known) {
 
 // ---- what is known of steps
 
-typedef struct Outcome {
+typedef struct StepOutcome {
   Step step;
   const Kern *next;  // NULL: refused
-} Outcome;
+} StepOutcome;
 
 // By the line of the step: what it made of the kernel.
 static Map *outcomes_of(const Recipe *r) {
@@ -27,8 +27,8 @@ static Name key_of(const Recipe *r, const char *line) {
   return name_of(names, r->unchecked ? text_format("%s unchecked", line) : line);
 }
 
-static const Outcome *recall(Recipe *r, const char *line) {
-  const Outcome *known = r->known ? map_get(outcomes_of(r), key_of(r, line)) : NULL;
+static const StepOutcome *recall(Recipe *r, const char *line) {
+  const StepOutcome *known = r->known ? map_get(outcomes_of(r), key_of(r, line)) : NULL;
   if (known) r->step = known->step;
   return known;
 }
@@ -36,7 +36,7 @@ static const Outcome *recall(Recipe *r, const char *line) {
 static const Kern *remember(const Recipe *r, const char *line, const Kern *next) {
   if (!r->known) return next;
   map_put(outcomes_of(r), key_of(r, line),
-          new_node(Outcome, .step = r->step, .next = next));
+          new_node(StepOutcome, .step = r->step, .next = next));
   return next;
 }
 
@@ -144,7 +144,7 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
   if (r->failed) return;
   const char *line =
       text_format("split %s by %lld %s", axis, (long long)by, recipe_rest_word(rest));
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   const Kern *next =
       known ? known->next
             : remember(r, line, step_split(&r->step, r->kern, axis, by, rest));
@@ -155,7 +155,7 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces) {
   if (r->failed) return;
   const char *line = text_format("split %s into %lld", axis, (long long)pieces);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r,
         known ? known->next
               : remember(r, line, step_split_into(&r->step, r->kern, axis, pieces)),
@@ -165,7 +165,7 @@ void recipe_split_into(Recipe *r, Name axis, int64_t pieces) {
 void recipe_swap(Recipe *r, Name outer, Name inner) {
   if (r->failed) return;
   const char *line = text_format("permute %s %s", inner, outer);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r, known ? known->next : remember(r, line, step_swap(&r->step, r->kern, outer)),
         line);
 }
@@ -186,7 +186,7 @@ void recipe_permute(Recipe *r, const Name *axes, int count) {
 void recipe_sweep(Recipe *r, Name axis, int64_t by) {
   if (r->failed) return;
   const char *line = text_format("sweep %s by %lld", axis, (long long)by);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r,
         known ? known->next : remember(r, line, step_sweep(&r->step, r->kern, axis, by)),
         line);
@@ -195,7 +195,7 @@ void recipe_sweep(Recipe *r, Name axis, int64_t by) {
 void recipe_collect(Recipe *r, Name axis, int64_t by) {
   if (r->failed) return;
   const char *line = text_format("collect %s by %lld", axis, (long long)by);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r,
         known ? known->next
               : remember(r, line, step_collect(&r->step, r->kern, axis, by)),
@@ -205,7 +205,7 @@ void recipe_collect(Recipe *r, Name axis, int64_t by) {
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
   if (r->failed) return;
   const char *line = text_format("bind %s to %s", axis, recipe_bind_word(bind));
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   const Kern *next = known ? known->next
                            : remember(r, line,
                                       (r->unchecked ? step_bind_unchecked : step_bind)(
@@ -226,7 +226,7 @@ void recipe_check(Recipe *r) {
 void recipe_unswitch(Recipe *r, Name axis) {
   if (r->failed) return;
   const char *line = text_format("unswitch %s", axis);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r,
         known ? known->next : remember(r, line, step_unswitch(&r->step, r->kern, axis)),
         line);
@@ -235,7 +235,7 @@ void recipe_unswitch(Recipe *r, Name axis) {
 void recipe_unroll(Recipe *r, Name axis) {
   if (r->failed) return;
   const char *line = text_format("unroll %s", axis);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r, known ? known->next : remember(r, line, step_unroll(&r->step, r->kern, axis)),
         line);
 }
@@ -243,7 +243,7 @@ void recipe_unroll(Recipe *r, Name axis) {
 void recipe_cut(Recipe *r, Name axis) {
   if (r->failed) return;
   const char *line = text_format("cut %s", axis);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r, known ? known->next : remember(r, line, step_cut(&r->step, r->kern, axis)),
         line);
 }
@@ -251,7 +251,7 @@ void recipe_cut(Recipe *r, Name axis) {
 void recipe_stage(Recipe *r, Name axis) {
   if (r->failed) return;
   const char *line = text_format("stage %s", axis);
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r, known ? known->next : remember(r, line, step_stage(&r->step, r->kern, axis)),
         line);
 }
@@ -260,7 +260,7 @@ void recipe_stage(Recipe *r, Name axis) {
 void recipe_interior(Recipe *r, bool twice) {
   if (r->failed) return;
   const char *line = twice ? "interior move" : "interior";
-  const Outcome *known = recall(r, line);
+  const StepOutcome *known = recall(r, line);
   apply(r,
         known ? known->next : remember(r, line, step_interior(&r->step, r->kern, twice)),
         line);
