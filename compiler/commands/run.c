@@ -135,7 +135,8 @@ static int command_run(Compiler *c, int argc, char **argv) {
   if (!*r.rest[0]) return command_usage_error(c, "flc run: a file name is empty");
   r.path = *r.rest++;
   r.count--;
-  dashes = r.count > 0 && strcmp(r.rest[0], "--") == 0;  // as of flc bench and flc profile
+  dashes =
+      r.count > 0 && strcmp(r.rest[0], "--") == 0;  // as of flc bench and flc profile
   r.rest += dashes;
   r.count -= dashes;
   return run_file(c, &r);

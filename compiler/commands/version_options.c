@@ -130,8 +130,7 @@ static bool read_setting(Compiler *c, Decider *d, const char *where, const char 
     error(c, (Loc){ 0 }, "%s: expected name=integer, found %s", where, line);
     return false;
   }
-  vec_push(&d->tuning,
-           (Threshold){ text_format("%.*s", name, line), value, false });
+  vec_push(&d->tuning, (Threshold){ text_format("%.*s", name, line), value, false });
   return true;
 }
 

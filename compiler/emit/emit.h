@@ -77,7 +77,7 @@ typedef struct EmitType {
   EmitFieldVec fields;
   Vec(EmitConstructor) constructors;
   Vec(const char *) columns;  // arrays of records of scalars: a name for each leaf
-  int element;                // of those whose names begin with their dimensions (rank > 0)
+  int element;  // of those whose names begin with their dimensions (rank > 0)
 } EmitType;
 
 typedef struct EmitEntry {

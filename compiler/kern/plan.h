@@ -48,9 +48,9 @@ struct KernPlan {
   bool by_choice;             // a parameter may ask for that
   int recipes;  // so many does the parameter NAME.recipe choose from; 0: there is none
   int choice;  // it has to be that for this one, which is not printed as a recipe; 0: others
-  bool in_rows;       // GPUs: its points each go through rows (schedules/group_rows.c)
-  bool many_points;   // of the kernel: who gets how many is a parameter of its own
-  bool one_for_two;   // of the seg-op: Kern.one_for_two
+  bool in_rows;      // GPUs: its points each go through rows (schedules/group_rows.c)
+  bool many_points;  // of the kernel: who gets how many is a parameter of its own
+  bool one_for_two;  // of the seg-op: Kern.one_for_two
   // Of the seg-op: dimensions of its points, if columns are summed up in bands (schedules/bands.c),
   // or if it is a map of straight code; else 0.
   int bands, straight;

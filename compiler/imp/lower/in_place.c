@@ -1,7 +1,7 @@
 // Results of maps in the place of arrays that die with the kernel: kern/in_place/in_place.c says
 // where that saves copies, here is which arrays may be overwritten.
-#include "imp/lower/kern.h"
 #include "kern/in_place/in_place.h"
+#include "imp/lower/kern.h"
 
 typedef struct Readers {
   Code *host;

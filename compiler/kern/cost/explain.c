@@ -42,13 +42,11 @@ static void explain_notes(Text *t, const KernWhy *why) {
 
 static void explain_choice(Text *t, const KernPlan *plan) {
   const KernWhy *why = plan->why;
-  CostGuess guess = {
-    .naive = why->naive,
-    .points = why->points,
-    .trips = why->trips,
-    .length = why->length,
-    .in_place = kern_updates_in_place(why->naive->body)
-  };
+  CostGuess guess = { .naive = why->naive,
+                      .points = why->points,
+                      .trips = why->trips,
+                      .length = why->length,
+                      .in_place = kern_updates_in_place(why->naive->body) };
   KernCount count = kern_count(why->naive, &guess);
   text_newline(t);
   text_printf(t, "if dimensions of the grid have %g points, ", why->points);
