@@ -244,7 +244,7 @@ printf 'default_threshold=3\n' > p.fl.mine
 expect 0 '^1 passed, 0 failed(, 1 skipped)?$' "-- ==
 -- input { 1 } output { 2 }
 $main"
-grep -Eq ' --tuning p.fl.mine --cache-file p.fl.kernels --default-tile-size=8 --code (cpu|gpu) --server$' ran || {
+grep -Eq ' --tuning p.fl.mine --cache-file p.fl.kernels --default-tile-size=8 --code (cpu|gpu) --build-option -DFLC_QUICK --server$' ran || {
   printf 'FAIL: the runner was called so:\n%s\n' "$(cat ran)"
   failures=$((failures + 1))
 }
