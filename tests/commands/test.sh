@@ -280,7 +280,7 @@ expect_usage
 # Several programs run in one process; where it dies, they run again, each in its own. They take
 # long enough for the process to be found.
 kill_hosts() {
-  while grep -qs . "/proc/$1/cmdline"; do  # a process that has ended has none
+  while grep -qs '^State:.[^ZX]' "/proc/$1/status"; do  # until it has ended
     for child in $(cat "/proc/$1/task/$1/children" 2> /dev/null); do
       grep -qs '^flc-test-host' "/proc/$child/cmdline" && kill -9 "$child" && echo killed
     done
