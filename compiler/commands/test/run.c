@@ -368,7 +368,7 @@ static bool holds_everywhere(ProgramRun *run, const Property *p, const Value **i
   value_set(yes, 0, prim_bool(true));
   const Value **want = new_array(const Value *, 1);
   want[0] = yes;
-  const TestCase test = { .outcome = { TEST_VALUES, "true" } };
+  const TestCase test = { .outcome = { .source = TEST_VALUES, .text = "true" } };
   CaseTrial t = {
     .run = run, .test = &test, .entry = p->entry, .inputs = inputs, .want = want
   };
