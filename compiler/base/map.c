@@ -39,17 +39,17 @@ struct Spare {  // in the place of the first bindings
 static Spare *spares[CLASSES];
 
 static int class_of(uint32_t capacity) {
-  int class = 0;
-  while ((uint32_t)SMALL << 2 * class < capacity)
-    class ++;
-  return class;
+  int number = 0;
+  while ((uint32_t)SMALL << 2 * number < capacity)
+    number++;
+  return number;
 }
 
 // Gives the map, which has none, bindings for so many.
 static void take_memory(Map *map, uint32_t capacity) {
-  int class = class_of(capacity);
-  Spare *known = spares[class];
-  if (known) spares[class] = known->next;
+  int number = class_of(capacity);
+  Spare *known = spares[number];
+  if (known) spares[number] = known->next;
   map->bindings = known ? (MapBinding *)known : new_array(MapBinding, capacity);
   map->capacity = capacity;
   map->used = 0;
@@ -62,11 +62,11 @@ static void take_memory(Map *map, uint32_t capacity) {
 // Cleared, so that nothing that it held stays alive.
 static void keep_memory(const Map *map) {
   if (!map->bindings) return;
-  int class = class_of(map->capacity);
+  int number = class_of(map->capacity);
   memset(map->bindings, 0, map->used * sizeof *map->bindings);
   Spare *spare = (Spare *)map->bindings;
-  *spare = (Spare){ spares[class], map->table };
-  spares[class] = spare;
+  *spare = (Spare){ spares[number], map->table };
+  spares[number] = spare;
 }
 
 // ---- searching

@@ -40,6 +40,14 @@ static const Exp *exp_of_result(const Body *body, Atom a) {
   return NULL;
 }
 
+// An array that a body makes is no other's view outside of it.
+static bool binds(const Body *body, const Var *var) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      if (body->stms[i].binders[k] == var) return true;
+  return false;
+}
+
 // ---- maps
 
 // Which dimension of the space the index is, also as an element of an iota; -1: none.
@@ -57,8 +65,7 @@ static bool moves_all(const MovedSpace *m, const Body *body, const Exp *read,
                       Moved *out) {
   unsigned seen = 0;
   const Var *array = read->u.index.array.u.var;
-  if (read->u.index.dim_count != m->count || exp_of_result(body, atom_var(array)))
-    return false;
+  if (read->u.index.dim_count != m->count) return false;
   *out = (Moved){ .array = array, .rank = m->count };
   for (int d = 0; d < m->count; d++) {
     const DimIndex *at = &read->u.index.dims[d];
@@ -78,10 +85,10 @@ static bool moves_by_map(MovedSpace *m, const Soac *map, Moved *out);
 static bool moves_in_body(MovedSpace *m, const Body *body, Moved *out) {
   if (body->result_count != 1 || flat_may_fail(body)) return false;
   const Exp *made = exp_of_result(body, body->results[0]);
-  if (!made) return false;
-  if (made->kind == EXP_SEG) return moves_by_seg(m, made->u.seg, out);
-  if (made->kind == EXP_MAP) return moves_by_map(m, &made->u.soac, out);
-  return made->kind == EXP_INDEX && moves_all(m, body, made, out);
+  bool moves = made && ((made->kind == EXP_SEG && moves_by_seg(m, made->u.seg, out)) ||
+                        (made->kind == EXP_MAP && moves_by_map(m, &made->u.soac, out)) ||
+                        (made->kind == EXP_INDEX && moves_all(m, body, made, out)));
+  return moves && !binds(body, out->array);
 }
 
 static bool moves_by_seg(MovedSpace *m, const SegOp *seg, Moved *out) {
@@ -114,7 +121,7 @@ static bool find_in_branch(const MovedArrays *s, const Body *body, Moved *out) {
   const Exp *made =
       body->result_count == 1 ? exp_of_result(body, body->results[0]) : NULL;
   return made && !flat_may_fail(body) && find_moved(s, made, out) &&
-         !exp_of_result(body, atom_var(out->array));
+         !binds(body, out->array);
 }
 
 static bool find_moved(const MovedArrays *s, const Exp *e, Moved *out) {

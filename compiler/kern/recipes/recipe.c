@@ -140,6 +140,23 @@ const char *recipe_bind_word(AxisBind bind) {
   return words[bind];
 }
 
+// Steps that depend on an axis alone, or on a number as well.
+typedef const Kern *StepOf(Step *s, const Kern *kern, Name axis);
+typedef const Kern *StepBy(Step *s, const Kern *kern, Name axis, int64_t by);
+
+static void take(Recipe *r, StepOf *step, Name axis, const char *line) {
+  if (r->failed) return;
+  const StepOutcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step(&r->step, r->kern, axis)), line);
+}
+
+static void take_by(Recipe *r, StepBy *step, Name axis, int64_t by, const char *line) {
+  if (r->failed) return;
+  const StepOutcome *known = recall(r, line);
+  apply(r, known ? known->next : remember(r, line, step(&r->step, r->kern, axis, by)),
+        line);
+}
+
 void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
   if (r->failed) return;
   const char *line =
@@ -153,21 +170,12 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
 }
 
 void recipe_split_into(Recipe *r, Name axis, int64_t pieces) {
-  if (r->failed) return;
-  const char *line = text_format("split %s into %lld", axis, (long long)pieces);
-  const StepOutcome *known = recall(r, line);
-  apply(r,
-        known ? known->next
-              : remember(r, line, step_split_into(&r->step, r->kern, axis, pieces)),
-        line);
+  take_by(r, step_split_into, axis, pieces,
+          text_format("split %s into %lld", axis, (long long)pieces));
 }
 
 void recipe_swap(Recipe *r, Name outer, Name inner) {
-  if (r->failed) return;
-  const char *line = text_format("permute %s %s", inner, outer);
-  const StepOutcome *known = recall(r, line);
-  apply(r, known ? known->next : remember(r, line, step_swap(&r->step, r->kern, outer)),
-        line);
+  take(r, step_swap, outer, text_format("permute %s %s", inner, outer));
 }
 
 // Neighbours in the wrong order change places until none is left.
@@ -184,22 +192,12 @@ void recipe_permute(Recipe *r, const Name *axes, int count) {
 }
 
 void recipe_sweep(Recipe *r, Name axis, int64_t by) {
-  if (r->failed) return;
-  const char *line = text_format("sweep %s by %lld", axis, (long long)by);
-  const StepOutcome *known = recall(r, line);
-  apply(r,
-        known ? known->next : remember(r, line, step_sweep(&r->step, r->kern, axis, by)),
-        line);
+  take_by(r, step_sweep, axis, by, text_format("sweep %s by %lld", axis, (long long)by));
 }
 
 void recipe_collect(Recipe *r, Name axis, int64_t by) {
-  if (r->failed) return;
-  const char *line = text_format("collect %s by %lld", axis, (long long)by);
-  const StepOutcome *known = recall(r, line);
-  apply(r,
-        known ? known->next
-              : remember(r, line, step_collect(&r->step, r->kern, axis, by)),
-        line);
+  take_by(r, step_collect, axis, by,
+          text_format("collect %s by %lld", axis, (long long)by));
 }
 
 void recipe_bind(Recipe *r, Name axis, AxisBind bind) {
@@ -224,36 +222,19 @@ void recipe_check(Recipe *r) {
 }
 
 void recipe_unswitch(Recipe *r, Name axis) {
-  if (r->failed) return;
-  const char *line = text_format("unswitch %s", axis);
-  const StepOutcome *known = recall(r, line);
-  apply(r,
-        known ? known->next : remember(r, line, step_unswitch(&r->step, r->kern, axis)),
-        line);
+  take(r, step_unswitch, axis, text_format("unswitch %s", axis));
 }
 
 void recipe_unroll(Recipe *r, Name axis) {
-  if (r->failed) return;
-  const char *line = text_format("unroll %s", axis);
-  const StepOutcome *known = recall(r, line);
-  apply(r, known ? known->next : remember(r, line, step_unroll(&r->step, r->kern, axis)),
-        line);
+  take(r, step_unroll, axis, text_format("unroll %s", axis));
 }
 
 void recipe_cut(Recipe *r, Name axis) {
-  if (r->failed) return;
-  const char *line = text_format("cut %s", axis);
-  const StepOutcome *known = recall(r, line);
-  apply(r, known ? known->next : remember(r, line, step_cut(&r->step, r->kern, axis)),
-        line);
+  take(r, step_cut, axis, text_format("cut %s", axis));
 }
 
 void recipe_stage(Recipe *r, Name axis) {
-  if (r->failed) return;
-  const char *line = text_format("stage %s", axis);
-  const StepOutcome *known = recall(r, line);
-  apply(r, known ? known->next : remember(r, line, step_stage(&r->step, r->kern, axis)),
-        line);
+  take(r, step_stage, axis, text_format("stage %s", axis));
 }
 
 // Rows without room for a block between their borders are for others.
