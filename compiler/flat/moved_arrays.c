@@ -41,7 +41,7 @@ static const Exp *exp_of_result(const Body *body, Atom a) {
 }
 
 // An array that a body makes is no other's view outside of it.
-static bool binds(const Body *body, const Var *var) {
+static bool binds_array(const Body *body, const Var *var) {
   for (int i = 0; i < body->stm_count; i++)
     for (int k = 0; k < body->stms[i].binder_count; k++)
       if (body->stms[i].binders[k] == var) return true;
@@ -88,7 +88,7 @@ static bool moves_in_body(MovedSpace *m, const Body *body, Moved *out) {
   bool moves = made && ((made->kind == EXP_SEG && moves_by_seg(m, made->u.seg, out)) ||
                         (made->kind == EXP_MAP && moves_by_map(m, &made->u.soac, out)) ||
                         (made->kind == EXP_INDEX && moves_all(m, body, made, out)));
-  return moves && !binds(body, out->array);
+  return moves && !binds_array(body, out->array);
 }
 
 static bool moves_by_seg(MovedSpace *m, const SegOp *seg, Moved *out) {
@@ -121,7 +121,7 @@ static bool find_in_branch(const MovedArrays *s, const Body *body, Moved *out) {
   const Exp *made =
       body->result_count == 1 ? exp_of_result(body, body->results[0]) : NULL;
   return made && !flat_may_fail(body) && find_moved(s, made, out) &&
-         !binds(body, out->array);
+         !binds_array(body, out->array);
 }
 
 static bool find_moved(const MovedArrays *s, const Exp *e, Moved *out) {
