@@ -44,10 +44,11 @@ void check_attr(Check *k, const AstAttr *attr) {
     "doc",
     "prop",
     "warn",
+    "unsafe",
     NULL,
   };
   static const char *const idle[] = {
-    "unsafe", "opaque", "break",  "param",        "duplicate", "noduplicate",
+    "opaque", "break",  "param",  "duplicate",    "noduplicate",
     "fuse",   "nofuse", "assert", "cpu_function", NULL,
   };
   check_references(k, attr);

@@ -11,6 +11,7 @@ entry main [n] (count: i32) (rows: [n][2]f64) (flag: bool) =
   if flag then f64.i32 count + f64.sum (flatten rows) else 0
 entry signs (byte: u8) (xs: []i8) = (byte, xs)
 entry failing (xs: []i32) = xs[5]
+entry unchecked (xs: []i32) = #[unsafe] xs[5]
 entry part (s: #a | #b i32 (#c | #d)) (xs: [](#a | #e i32)) = match s case #a -> length xs case #b _ _ -> 1
 END
 
@@ -44,6 +45,7 @@ expect 1 'parameter flag: bool: .*2:2' main '3 [[1.0, 2.0]]
  7'
 expect 1 'rows' main '3 [[1.0, 2.0, 3.0]] true'
 expect 1 'parameter rows: \[n\]\[2\]f64' main '3 [[1.0, 2.0] true'
+expect 1 '^p.fl:5:41: error: No element \[5\] in an array of shape \[2\], and no check of it' unchecked '[1, 2]'
 expect 1 'found more data' main '3 [[1.0, 2.0]] true 5'
 expect 1 'parameter byte: u8: .*1:1' signs '256 [1]'
 expect 1 'parameter byte: u8: .*1:1' signs '-1 [1]'

@@ -294,9 +294,11 @@ static const Val *call(Elab *e, const Closure *f, const char *name) {
 static const Val *call_with_attrs(Elab *e, const Closure *f, const char *name) {
   Builder *b = e->b;
   const StmAttrs *attrs = b->attrs;
+  int before = b->stms.count;
   if (f->attrs) b->attrs = f->attrs;
   const Val *v = call(e, f, name);
   b->attrs = attrs;
+  if (f->is_unsafe) elab_uncheck(e, before);
   return v;
 }
 

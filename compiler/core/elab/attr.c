@@ -60,3 +60,40 @@ void elab_warn(Elab *e, const AstAttr *attr, int from) {
   if (checks.first)
     warning(e->c, checks.first->loc, "Safety check required: this may fail at run time");
 }
+
+// ---- #[unsafe]
+
+static const Body *unchecked_body(CoreMapper *m, const Body *body);
+
+// Slices are checked all the same: what they select must not have a negative size.
+static bool is_element(const DimIndex *dims, int count) {
+  for (int i = 0; i < count; i++)
+    if (dims[i].is_slice) return false;
+  return true;
+}
+
+static const Exp *unchecked(CoreMapper *m, const Exp *exp) {
+  Exp *out = mem_copy(core_map_exp(m, exp), sizeof *out);
+  if (exp->kind == EXP_INDEX && is_element(exp->u.index.dims, exp->u.index.dim_count))
+    out->u.index.checked = false;
+  if (exp->kind == EXP_UPDATE && is_element(exp->u.update.dims, exp->u.update.dim_count))
+    out->u.update.checked = false;
+  return out;
+}
+
+static const Body *unchecked_body(CoreMapper *m, const Body *body) {
+  Stm *stms = new_array(Stm, body->stm_count);
+  for (int i = 0; i < body->stm_count; i++) {
+    stms[i] = body->stms[i];
+    stms[i].exp = unchecked(m, stms[i].exp);
+  }
+  Body *out = mem_copy(body, sizeof *body);
+  out->stms = stms;
+  return out;
+}
+
+void elab_uncheck(Elab *e, int from) {
+  CoreMapper m = { .body = unchecked_body };
+  for (int i = from; i < e->b->stms.count; i++)
+    e->b->stms.at[i].exp = unchecked(&m, e->b->stms.at[i].exp);
+}

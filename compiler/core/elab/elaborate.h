@@ -81,6 +81,7 @@ struct Closure {
   const Val *op, *operand;
   Loc loc;
   const StmAttrs *attrs;  // given to what the call emits, or NULL
+  bool is_unsafe;         // whether that is unchecked
   const Val *const *args;
   int arg_count;
 };
@@ -304,6 +305,8 @@ const Val *elab_constant(Elab *e, const Binding *binding);
 const StmAttrs *elab_attr(const AstAttr *attr, const StmAttrs *outer);
 // #[warn(safety_checks)]: warns if one of the statements from `from` on is checked when it runs.
 void elab_warn(Elab *e, const AstAttr *attr, int from);
+// #[unsafe]: nothing checks that the elements exist which the statements from `from` on access.
+void elab_uncheck(Elab *e, int from);
 
 void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
 

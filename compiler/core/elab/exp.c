@@ -265,18 +265,23 @@ static const Val *trace(Elab *e, Scope *s, const AstExp *exp) {
 
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   int before = e->b->stms.count;
+  bool is_unsafe = !strcmp(exp->u.attr.attr->name, "unsafe");
   if (!strcmp(exp->u.attr.attr->name, "trace")) return trace(e, s, exp);
   if (is_blank(exp->u.attr.attr)) {
     const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
     return val_map(e, shape, blank_leaf, &want);
   }
   const StmAttrs *outer = want.attrs ? want.attrs : e->b->attrs;
-  want.attrs = elab_attr(exp->u.attr.attr, outer);
+  want.attrs = is_unsafe ? want.attrs : elab_attr(exp->u.attr.attr, outer);
   const Val *v = elab_exp(e, s, exp->u.attr.exp, want);
   elab_warn(e, exp->u.attr.attr, before);
+  if (is_unsafe) elab_uncheck(e, before);
   if (v->kind != VAL_CLOSURE) return v;
   Closure f = *v->u.closure;
-  f.attrs = want.attrs;
+  if (is_unsafe)
+    f.is_unsafe = true;
+  else
+    f.attrs = want.attrs;
   return val_closure(mem_copy(&f, sizeof f));
 }
 

@@ -34,7 +34,8 @@ static bool has_attr(const Binding *binding, const char *name) {
 
 static bool is_candidate(const Closure *f) {
   const Binding *binding = f->binding;
-  if (!binding || !binding->is_top || f->env || f->attrs || binding->sizes.count)
+  if (!binding || !binding->is_top || f->env || f->attrs || f->is_unsafe ||
+      binding->sizes.count)
     return false;
   if (!binding->loc.file || binding->loc.file->built_in) return false;
   // The arguments may tell where recursion ends.

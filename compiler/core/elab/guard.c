@@ -61,7 +61,8 @@ static Atom *call_operand(Exp *e) {
 // mention, and of an access the array, so that the ranges of indices stay known.  NULL: what the
 // expression itself does neither fails nor runs for ever.
 static Atom *operand_of(const Guarding *g, Exp *e) {
-  if (e->kind != EXP_LOOP && !exp_may_fail(e)) return NULL;
+  bool reads = e->kind == EXP_INDEX || e->kind == EXP_UPDATE;  // checked or not
+  if (e->kind != EXP_LOOP && !reads && !exp_may_fail(e)) return NULL;
   switch (e->kind) {
   case EXP_OP: return op_operand(g, e);
   case EXP_INDEX: return &e->u.index.array;
