@@ -28,7 +28,7 @@ static Message bounds_text(Builder *b, CoreType type, const DimIndex *dims) {
   return m;
 }
 
-static Atom all_in_bounds(Builder *b, CoreType type, const DimIndex *dims) {
+Atom bounds_condition(Builder *b, CoreType type, const DimIndex *dims) {
   Atom ok = atom_bool(true);
   for (int i = 0; i < type.rank; i++) {
     const DimIndex *dim = &dims[i];
@@ -43,7 +43,7 @@ static Atom all_in_bounds(Builder *b, CoreType type, const DimIndex *dims) {
 
 const Exp *bounds_assert(Builder *b, CoreType type, const DimIndex *dims,
                          const Atom *values, int count) {
-  Atom ok = all_in_bounds(b, type, dims);
+  Atom ok = bounds_condition(b, type, dims);
   Message m = bounds_text(b, type, dims);
   const Atom *atoms = mem_copy(values, (size_t)count * sizeof *values);
   return new_node(

@@ -2,6 +2,9 @@
 #pragma once
 #include "core/core.h"
 
+// Are all indices within an array of this type?  Slices are not looked at.
+Atom bounds_condition(Builder *b, CoreType type, const DimIndex *dims);
+
 // Passes `count` values on if all indices are within an array of this type (slices are checked
 // where they are made); else "Index [i, j] out of bounds for array of shape [n][m]", as the
 // interpreter says it.

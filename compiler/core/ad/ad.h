@@ -39,11 +39,13 @@ const Body *ad_inline(Compiler *c, const Body *body, bool keep_adjoints);
 // Likewise, without detours, and if it is for the way back, as operators on elements.
 const Body *ad_prepare(Compiler *c, const Body *body, bool backwards);
 // The body with reductions in place of loops that add up (sums.c), numbers in place of short rows
-// (unroll.c, components.c), and elements in place of reads by index (elements.c).
+// (unroll.c, same_places.c), and elements in place of reads by index (elements.c).
 const Body *ad_sums(Compiler *c, const Body *body);
 const Body *ad_unroll(Compiler *c, const Body *body);
-const Body *ad_components(Compiler *c, const Body *body);
+const Body *ad_same_places(Compiler *c, const Body *body);
 const Body *ad_elements(Compiler *c, const Body *body);
+// Adds what the body binds, at any depth.  bound: Var -> Var.
+void ad_note_bound(Map *bound, const Body *body);
 // Adds the body to the builder, with code for the tangents of its results, which are stored:
 // `seeds` are those of the inputs.
 void ad_forward(Builder *b, const AdFunction *f, const Atom *seeds, Atom *tangents);

@@ -34,6 +34,11 @@ static void note_body(CoreVisitor *v, const Body *body) {
   core_visit_body(v, body);
 }
 
+void ad_note_bound(Map *bound, const Body *body) {
+  CoreVisitor v = { .binder = note_binder, .body = note_body, .state = bound };
+  note_body(&v, body);
+}
+
 // ---- one read
 
 // The dimension whose elements the index goes through; -1: none.
@@ -104,8 +109,7 @@ static bool counts_up(const ElementSearch *s, Atom array, Atom width) {
 static void through_index(Builder *b, Soac *soac, int index) {
   Reading r = { .b = b, .inside = map_new(NULL), .width = soac->width };
   r.index = atom_var(soac->fn.params[index]);
-  CoreVisitor inside = { .binder = note_binder, .body = note_body, .state = r.inside };
-  note_body(&inside, soac->fn.body);
+  ad_note_bound(r.inside, soac->fn.body);
   CoreMapper m = { .body = read_rows, .state = &r };
   const Body *body = read_rows(&m, soac->fn.body);
   VarVec params = { 0 };

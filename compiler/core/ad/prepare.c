@@ -63,5 +63,6 @@ const Body *ad_prepare(Compiler *c, const Body *body, bool backwards) {
   body = run_passes(c, ad_inline(c, body, backwards), clean);
   if (!backwards) return body;
   body = run_passes(c, ad_unroll(c, ad_sums(c, body)), clean);
-  return run_passes(c, ad_elements(c, ad_components(c, body)), clean);
+  body = run_passes(c, ad_elements(c, body), clean);
+  return run_passes(c, ad_same_places(c, body), clean);
 }
