@@ -197,7 +197,7 @@ static const Body *read_places(CoreMapper *m, const Body *body) {
 
 // ---- operators
 
-static void split_soac(Builder *b, Soac *soac) {
+static void split_places(Builder *b, Soac *soac) {
   Lambda fn = soac->fn;
   SamePlaces s = places_of(b->c, &fn);
   if (!s.all.count) return;
@@ -216,7 +216,7 @@ static const Body *places_in(CoreMapper *m, const Body *body) {
     const Exp *e = stm.exp;
     if (e->kind == EXP_MAP || e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP) {
       Exp *split = mem_copy(e, sizeof *e);
-      split_soac(&b, &split->u.soac);
+      split_places(&b, &split->u.soac);
       stm.exp = split;
     }
     core_add_stm(&b, stm);
