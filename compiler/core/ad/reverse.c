@@ -104,7 +104,7 @@ static AdPoints points_of(Reverse *r, const Exp *index, Atom adjoint) {
     strides[i] = strides[count - 1 - i];
     strides[count - 1 - i] = swapped;
   }
-  return (AdPoints){ array, 0, offset, adjoint, strides };
+  return (AdPoints){ array, 0, offset, adjoint, strides, reverse_places(r, index) };
 }
 
 void reverse_add_at(Reverse *r, const Exp *index, Atom adjoint) {

@@ -14,6 +14,18 @@ typedef enum ScopeKind {
   SCOPE_LOOP,    // the body of a loop: adjoints from outside become loop parameters
 } ScopeKind;
 
+// A summand of a place: a number, or which one it is in a dimension of the points, counted from the
+// inside, or in one of their values.
+typedef enum AdTermKind { TERM_ATOM, TERM_POINT, TERM_WITHIN } AdTermKind;
+
+typedef struct AdTerm {
+  AdTermKind kind;
+  bool minus;
+  Atom atom;
+  int dim;
+} AdTerm;
+typedef Vec(AdTerm) AdTerms;
+
 // What elements of an array get that is bound outside of a map, so that its adjoint cannot be
 // changed in place: for each point p and position (k, ..) in its value, the element number
 // offsets[p] + k * strides[0] + .. of the array gets values[p][k].. .  There are `lead`
@@ -23,6 +35,9 @@ typedef struct AdPoints {
   int lead;
   Atom offsets, values;
   const Atom *strides;
+  // For each dimension of the array what the places of the elements are sums of; NULL: not known.
+  // Points that have no place have zeros as values.
+  const AdTerms *places;
 } AdPoints;
 typedef Vec(AdPoints) AdPointsVec;
 
@@ -119,6 +134,14 @@ void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c
 // Takes a scope's points out of it, after `lift` has bound `offsets` and `values` outside.
 void reverse_add_points(Reverse *r, AdPoints points);
 bool reverse_can_lift(const AdScope *s, const AdPoints *points);
+// What is known of where the element is that is read (reverse_places.c).
+const AdTerms *reverse_places(const Reverse *r, const Exp *index);
+// Forgets that if it cannot leave the scope.  Before `lead` counts the map's dimension.
+void reverse_places_leave(const AdScope *s, AdPoints *points);
+void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *fn,
+                              const AdScope *s, AdPoints *points);
+// Adds the values to the adjoint without a histogram; false: that needs one.
+bool reverse_add_block(Reverse *r, const AdPoints *points);
 void reverse_reduction(Reverse *r, const Stm *stm);          // reverse_reduce.c
 void reverse_general_reduction(Reverse *r, const Stm *stm);  // reverse_general.c
 void reverse_general_scan(Reverse *r, const Stm *stm);       // of one scalar

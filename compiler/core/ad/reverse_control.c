@@ -50,7 +50,8 @@ static AdPointsVec common_points(AdScope *s) {
   AdPointsVec all = { 0 };
   for (int i = 0; i < 2; i++) {
     AdPointsVec kept = { 0 };
-    vec_each (const AdPoints *, p, &s[i].points) {
+    vec_each (AdPoints *, p, &s[i].points) {
+      reverse_places_leave(&s[i], p);
       if (reverse_can_lift(&s[i], p))
         vec_push(&kept, *p);
       else
@@ -158,6 +159,7 @@ static AdPointsVec record_points(Reverse *r, Back *back, Atom count) {
     add_record(r, back, count, p->offsets);
     add_record(r, back, count, p->values);
     vec_push(&kept, *p);
+    reverse_places_leave(&back->scope, &kept.at[kept.count - 1]);
   }
   return kept;
 }

@@ -65,6 +65,7 @@ static Atom add_up(Builder *b, Atom dest, Atom numbers, Atom values) {
 
 static void add_here(Reverse *r, const AdPoints *p) {
   Builder *b = r->scope->b;
+  if (reverse_add_block(r, p)) return;
   CoreType type = p->array->type;
   Atom dest = flat(b, reverse_current(r, p->array), ad_size_of(b, type));
   Atom count = ad_size_of(b, atom_type(p->values));
@@ -144,6 +145,7 @@ static void distribute_results(Reverse *r, const BackMap *m, const Soac *soac,
     reverse_add(r, atom_var(*var), ad_sum_rows(r->scope->b, *out++));
   vec_each (const AdPoints *, p, &m->scope.points) {
     AdPoints lifted = *p;
+    reverse_places_leave_map(r, soac, &m->fn, &m->scope, &lifted);
     lifted.lead++;
     lifted.offsets = *out++;
     lifted.values = *out++;

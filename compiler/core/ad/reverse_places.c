@@ -1,0 +1,259 @@
+// Points whose places follow from their numbers:
+//
+//   map n (\i -> if c i then f xs[i + 1] else g)
+//     =>  let ys = map n (\i y^ -> if c i then f^ xs[i + 1] y^ else 0)
+//         let xs^ = map n (\p -> xs^[p] + (if 0 <= p - 1 then ys[p - 1] else 0))
+//
+// in place of a histogram with the places i + 1: where each point has an element of its own, sums
+// by element read what is added, and those in which points differ without leaving the element are
+// reductions.
+#include "core/ad/reverse.h"
+
+enum { MOST_TERMS = 16 };
+
+// ---- what places are made of
+
+static const Stm *binding_in(const Builder *b, Atom a) {
+  for (int i = b->stms.count - 1; i >= 0; i--)
+    if (b->stms.at[i].binder_count == 1 && b->stms.at[i].binders[0] == a.u.var)
+      return &b->stms.at[i];
+  return NULL;
+}
+
+static const Exp *definition(const Reverse *r, Atom a) {
+  const Stm *stm = NULL;
+  if (a.kind == ATOM_CONST) return NULL;
+  for (const AdScope *in = r->scope; in && !stm; in = in->outer)
+    stm = binding_in(in->b, a);
+  if (!stm && r->around) stm = binding_in(r->around, a);
+  return stm ? stm->exp : NULL;
+}
+
+// Adds what the number is the sum of; false if that is too much.
+static bool add_terms(const Reverse *r, AdTerms *out, Atom a, bool minus) {
+  const Exp *e = definition(r, a);
+  if (e && e->kind == EXP_ATOM) return add_terms(r, out, e->u.atom.atom, minus);
+  PrimOp op = e && e->kind == EXP_OP && e->u.op.type == PRIM_I64 ? e->u.op.op : OP_MUL;
+  if (op == OP_ADD || op == OP_SUB)
+    return add_terms(r, out, e->u.op.args[0], minus) &&
+           add_terms(r, out, e->u.op.args[1], minus != (op == OP_SUB));
+  vec_push(out, (AdTerm){ .kind = TERM_ATOM, .atom = a, .minus = minus });
+  return out->count <= MOST_TERMS;
+}
+
+const AdTerms *reverse_places(const Reverse *r, const Exp *index) {
+  int rank = index->u.index.dim_count, within = 0;
+  AdTerms *places = new_array(AdTerms, rank);
+  for (int d = 0; d < rank; d++) {
+    const DimIndex *dim = &index->u.index.dims[d];
+    places[d] = (AdTerms){ 0 };
+    if (!add_terms(r, &places[d], dim->start, false)) return NULL;
+    if (!dim->is_slice) continue;
+    if (!atom_is_i64(dim->stride, 1) && !atom_is_i64(dim->stride, -1)) return NULL;
+    vec_push(&places[d], (AdTerm){ .kind = TERM_WITHIN,
+                                   .dim = within++,
+                                   .minus = atom_is_i64(dim->stride, -1) });
+  }
+  return places;
+}
+
+// ---- leaving scopes
+
+void reverse_places_leave(const AdScope *s, AdPoints *p) {
+  for (int d = 0; p->places && d < p->array->type.rank; d++)
+    vec_each (const AdTerm *, term, &p->places[d])
+      if (term->kind == TERM_ATOM && !reverse_is_outside(s, term->atom)) {
+        p->places = NULL;
+        return;
+      }
+}
+
+// The number from which on, one by one, the parameter counts; false if it does not.
+static bool counts_from(const Reverse *r, const Soac *soac, const Lambda *fn, Atom param,
+                        Atom *start) {
+  for (int i = 0; i < soac->array_count; i++) {
+    if (!atom_equal(atom_var(fn->params[i]), param)) continue;
+    const Exp *e = definition(r, soac->arrays[i]);
+    if (!e || e->kind != EXP_IOTA || !atom_is_i64(e->u.iota.step, 1)) return false;
+    *start = e->u.iota.start;
+    return true;
+  }
+  return false;
+}
+
+void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *fn,
+                              const AdScope *s, AdPoints *p) {
+  if (!p->places) return;
+  int rank = p->array->type.rank;
+  AdTerms *places = new_array(AdTerms, rank);
+  for (int d = 0; d < rank; d++) {
+    places[d] = (AdTerms){ 0 };
+    vec_each (const AdTerm *, term, &p->places[d]) {
+      AdTerm out = *term;
+      Atom start;
+      if (out.kind == TERM_ATOM && counts_from(r, soac, fn, out.atom, &start)) {
+        vec_push(&places[d],
+                 (AdTerm){ .kind = TERM_ATOM, .atom = start, .minus = out.minus });
+        out.kind = TERM_POINT;
+        out.dim = p->lead;
+      }
+      vec_push(&places[d], out);
+    }
+  }
+  p->places = places;
+  reverse_places_leave(s, p);
+}
+
+// ---- adding up
+
+// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i, ..] of the adjoint.
+typedef struct Block {
+  Atom values;
+  Atom *offsets;
+} Block;
+
+// The dimension of the values whose number is part of place d; -1: none or several.
+static int dim_of(const AdPoints *p, int d) {
+  int dim = -1;
+  vec_each (const AdTerm *, term, &p->places[d]) {
+    if (term->kind == TERM_ATOM) continue;
+    if (dim >= 0) return -1;
+    dim = term->kind == TERM_WITHIN ? p->lead + term->dim : p->lead - 1 - term->dim;
+  }
+  return dim;
+}
+
+static bool find_dims(const AdPoints *p, int *dims) {
+  int rank = p->array->type.rank;
+  if (!p->places) return false;
+  for (int d = 0; d < rank; d++) {
+    dims[d] = dim_of(p, d);
+    if (dims[d] < 0) return false;
+    for (int k = 0; k < d; k++)
+      if (dims[k] == dims[d]) return false;
+  }
+  return true;
+}
+
+// Sums over the dimensions that are not among `dims`, which the result has in this order.
+static Atom sum_others(Builder *b, Atom values, const int *dims, int rank) {
+  int all = atom_type(values).rank, count = 0, *perm = new_array(int, all);
+  bool same = true;
+  for (int k = 0; k < all; k++) {
+    bool used = false;
+    for (int d = 0; d < rank; d++)
+      used |= dims[d] == k;
+    if (!used) perm[count++] = k;
+  }
+  for (int d = 0; d < rank; d++)
+    perm[count + d] = dims[d];
+  for (int k = 0; k < all; k++)
+    same &= perm[k] == k;
+  if (!same) values = core_let(b, "columns", exp_rearrange(perm, all, values));
+  for (int k = 0; k < count; k++)
+    values = ad_sum_rows(b, values);
+  return values;
+}
+
+static Block block_of(Builder *b, const AdPoints *p, const int *dims) {
+  int rank = p->array->type.rank;
+  CoreType type = atom_type(p->values);
+  DimIndex *turned = new_array(DimIndex, rank);
+  Block block = { .offsets = new_array(Atom, rank) };
+  for (int d = 0; d < rank; d++) {
+    Atom count = type.dims[dims[d]], sum = atom_i64(0);
+    turned[d] = dim_slice(atom_i64(0), count, atom_i64(1));
+    vec_each (const AdTerm *, term, &p->places[d]) {
+      Atom last = size_sub(b, count, atom_i64(1));
+      if (term->kind == TERM_ATOM)
+        sum = term->minus ? size_sub(b, sum, term->atom) : size_add(b, sum, term->atom);
+      else if (term->minus) {
+        turned[d] = dim_slice(last, count, atom_i64(-1));
+        sum = size_sub(b, sum, last);
+      }
+    }
+    block.offsets[d] = sum;
+  }
+  block.values = core_let(b, "values",
+                          exp_slice(sum_others(b, p->values, dims, rank), turned, false));
+  return block;
+}
+
+static bool is_moved(const Block *block, int d) {
+  return !atom_is_i64(block->offsets[d], 0);
+}
+
+// values[places[0]] .. , or 0 where there is no such element.
+static Atom value_at(Builder *b, const Block *block, const Atom *places) {
+  CoreType type = atom_type(block->values);
+  Atom exists = atom_bool(true);
+  for (int d = 0; d < type.rank; d++) {
+    if (!is_moved(block, d)) continue;
+    Atom low = ad_op2(b, OP_LE, atom_i64(0), places[d]);
+    Atom high = ad_op2(b, OP_LT, places[d], type.dims[d]);
+    exists = ad_op2(b, OP_LAND, exists, ad_op2(b, OP_LAND, low, high));
+  }
+  Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
+  Atom value =
+      core_let(&yes, "value", exp_index(block->values, places, type.rank, false));
+  Atom zero = atom_const(prim_zero(type.elem));
+  return core_let(b, "added",
+                  exp_if(exists, core_body(&yes, &value, 1), core_body(&no, &zero, 1)));
+}
+
+// The block in its place within zeros, which are as many.
+static Atom moved(Builder *b, const Block *block, Atom *places, int d) {
+  CoreType type = atom_type(block->values);
+  if (d == type.rank) return value_at(b, block, places);
+  AdLambda l = ad_lambda(b);
+  Atom place = ad_param(&l, "p", type_scalar(PRIM_I64)), all = ad_iota(b, type.dims[d]);
+  places[d] = size_sub(&l.b, place, block->offsets[d]);
+  Atom row = moved(&l.b, block, places, d + 1);
+  return core_let(b, "moved", exp_map(type.dims[d], ad_lambda_end(&l, &row, 1), &all, 1));
+}
+
+static void add_moved(Reverse *r, const AdPoints *p, const Block *block) {
+  int rank = p->array->type.rank;
+  bool moves = false;
+  for (int d = 0; d < rank; d++)
+    moves |= is_moved(block, d);
+  Atom sum = moves ? moved(r->scope->b, block, new_array(Atom, rank), 0) : block->values;
+  reverse_add(r, atom_var(p->array), sum);
+}
+
+static Atom clamped(Builder *b, Atom a, Atom size) {
+  return ad_op2(b, OP_MIN, ad_op2(b, OP_MAX, a, atom_i64(0)), size);
+}
+
+// Adds what of the block is within the adjoint, in place.
+static void add_part(Reverse *r, const AdPoints *p, const Block *block) {
+  Builder *b = r->scope->b;
+  CoreType type = p->array->type, from = atom_type(block->values);
+  DimIndex *to = new_array(DimIndex, type.rank), *part = new_array(DimIndex, type.rank);
+  for (int d = 0; d < type.rank; d++) {
+    Atom start = block->offsets[d], low = clamped(b, start, type.dims[d]);
+    Atom high = clamped(b, size_add(b, start, from.dims[d]), type.dims[d]);
+    Atom count = size_sub(b, high, low);
+    to[d] = dim_slice(low, count, atom_i64(1));
+    part[d] =
+        dim_slice(clamped(b, size_sub(b, low, start), from.dims[d]), count, atom_i64(1));
+  }
+  Atom before = reverse_current(r, p->array);
+  Atom old = core_let(b, "part", exp_slice(before, to, false));
+  Atom sum = ad_add(b, old, core_let(b, "part", exp_slice(block->values, part, false)));
+  reverse_assign(r, p->array, core_let(b, "adjoint", exp_update(before, to, sum, false)));
+}
+
+bool reverse_add_block(Reverse *r, const AdPoints *p) {
+  int rank = p->array->type.rank, *dims = new_array(int, rank);
+  if (!find_dims(p, dims)) return false;
+  Block block = block_of(r->scope->b, p, dims);
+  bool whole = true;
+  for (int d = 0; d < rank; d++)
+    whole &= atom_equal(atom_type(block.values).dims[d], p->array->type.dims[d]);
+  if (whole)
+    add_moved(r, p, &block);
+  else
+    add_part(r, p, &block);
+  return true;
+}
