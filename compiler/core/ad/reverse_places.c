@@ -107,10 +107,10 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
 // ---- adding up
 
 // An array of what is added, whose element [i, ..] belongs to [offsets[0] + i, ..] of the adjoint.
-typedef struct Block {
+typedef struct AdBlock {
   Atom values;
   Atom *offsets;
-} Block;
+} AdBlock;
 
 // The dimension of the values whose number is part of place d; -1: none or several.
 static int dim_of(const AdPoints *p, int d) {
@@ -155,11 +155,11 @@ static Atom sum_others(Builder *b, Atom values, const int *dims, int rank) {
   return values;
 }
 
-static Block block_of(Builder *b, const AdPoints *p, const int *dims) {
+static AdBlock block_of(Builder *b, const AdPoints *p, const int *dims) {
   int rank = p->array->type.rank;
   CoreType type = atom_type(p->values);
   DimIndex *turned = new_array(DimIndex, rank);
-  Block block = { .offsets = new_array(Atom, rank) };
+  AdBlock block = { .offsets = new_array(Atom, rank) };
   for (int d = 0; d < rank; d++) {
     Atom count = type.dims[dims[d]], sum = atom_i64(0);
     turned[d] = dim_slice(atom_i64(0), count, atom_i64(1));
@@ -179,12 +179,12 @@ static Block block_of(Builder *b, const AdPoints *p, const int *dims) {
   return block;
 }
 
-static bool is_moved(const Block *block, int d) {
+static bool is_moved(const AdBlock *block, int d) {
   return !atom_is_i64(block->offsets[d], 0);
 }
 
 // values[places[0]] .. , or 0 where there is no such element.
-static Atom value_at(Builder *b, const Block *block, const Atom *places) {
+static Atom value_at(Builder *b, const AdBlock *block, const Atom *places) {
   CoreType type = atom_type(block->values);
   Atom exists = atom_bool(true);
   for (int d = 0; d < type.rank; d++) {
@@ -202,22 +202,23 @@ static Atom value_at(Builder *b, const Block *block, const Atom *places) {
 }
 
 // The block in its place within zeros, which are as many.
-static Atom moved(Builder *b, const Block *block, Atom *places, int d) {
+static Atom moved_block(Builder *b, const AdBlock *block, Atom *places, int d) {
   CoreType type = atom_type(block->values);
   if (d == type.rank) return value_at(b, block, places);
   AdLambda l = ad_lambda(b);
   Atom place = ad_param(&l, "p", type_scalar(PRIM_I64)), all = ad_iota(b, type.dims[d]);
   places[d] = size_sub(&l.b, place, block->offsets[d]);
-  Atom row = moved(&l.b, block, places, d + 1);
+  Atom row = moved_block(&l.b, block, places, d + 1);
   return core_let(b, "moved", exp_map(type.dims[d], ad_lambda_end(&l, &row, 1), &all, 1));
 }
 
-static void add_moved(Reverse *r, const AdPoints *p, const Block *block) {
+static void add_moved(Reverse *r, const AdPoints *p, const AdBlock *block) {
   int rank = p->array->type.rank;
   bool moves = false;
   for (int d = 0; d < rank; d++)
     moves |= is_moved(block, d);
-  Atom sum = moves ? moved(r->scope->b, block, new_array(Atom, rank), 0) : block->values;
+  Atom sum =
+      moves ? moved_block(r->scope->b, block, new_array(Atom, rank), 0) : block->values;
   reverse_add(r, atom_var(p->array), sum);
 }
 
@@ -226,7 +227,7 @@ static Atom clamped(Builder *b, Atom a, Atom size) {
 }
 
 // Adds what of the block is within the adjoint, in place.
-static void add_part(Reverse *r, const AdPoints *p, const Block *block) {
+static void add_part(Reverse *r, const AdPoints *p, const AdBlock *block) {
   Builder *b = r->scope->b;
   CoreType type = p->array->type, from = atom_type(block->values);
   DimIndex *to = new_array(DimIndex, type.rank), *part = new_array(DimIndex, type.rank);
@@ -247,7 +248,7 @@ static void add_part(Reverse *r, const AdPoints *p, const Block *block) {
 bool reverse_add_block(Reverse *r, const AdPoints *p) {
   int rank = p->array->type.rank, *dims = new_array(int, rank);
   if (!find_dims(p, dims)) return false;
-  Block block = block_of(r->scope->b, p, dims);
+  AdBlock block = block_of(r->scope->b, p, dims);
   bool whole = true;
   for (int d = 0; d < rank; d++)
     whole &= atom_equal(atom_type(block.values).dims[d], p->array->type.dims[d]);
