@@ -174,16 +174,21 @@ static bool is_element(const MapNest *n, const Exp *e) {
   return true;
 }
 
+// Places are computed where they are needed: an array of them hides how they follow each other.
+static bool is_place(const Exp *e) {
+  return e->kind == EXP_OP && e->u.op.type == PRIM_I64 && exp_is_cheap(e);
+}
+
 // Finds out how f gets at a scalar: from outside, from an array, or by computing it again, whatever
 // that takes: the array of its values would be as large as the one that the nest made.  What outer
-// functions compute is lifted.
+// functions compute is lifted, but for places.
 static void need(MapNest *n, Atom a) {
   int level = level_of_var(n, a);
   if (level < 0 || n->fails || map_has(n->done, a.u.var)) return;
   map_put(n->done, a.u.var, a.u.var);
   const Stm *def = map_get(n->defs, a.u.var);
   bool computes = def && (exp_is_scalar(def->exp) || is_element(n, def->exp));
-  if (!computes || level < n->rank - 1) {
+  if (!computes || (level < n->rank - 1 && !is_place(def->exp))) {
     add_input(n, a.u.var, source_of(n, a.u.var));
     return;
   }
