@@ -5,17 +5,23 @@
 //
 // Needs: binders unique.  Keeps: that.
 // Why: the adjoint of an element is an element, while what is read at an index, which might be any,
-// must be added to the array's adjoint by a histogram.
+// must be added to the array's adjoint by a histogram.  That of a row is a row, however few of its
+// elements are read: within an operator around, each of whose elements has rows of its own, only
+// rows are taken of which all is read, or one place.
 #include "core/ad/ad.h"
 #include "core/ad/code.h"
 
 typedef struct ElementSearch {
   Compiler *c;
-  Map *iotas;  // Var -> Var: 0, 1, .. ; it knows its length
+  Map *iotas;   // Var -> Var: 0, 1, .. ; it knows its length
+  Map *widths;  // indices (Var) -> Atom: they go through 0, 1, .. up to that
+  const Map
+      *around;  // what the function binds that the operator at hand stands in; NULL: none
 } ElementSearch;
 
 // A function of a parallel operator, whose parameter `index` goes through 0, 1, .. up to `width`.
 typedef struct Reading {
+  const ElementSearch *search;
   Builder *b;  // around the operator
   Map *inside;
   Atom index, width;
@@ -41,6 +47,23 @@ void ad_note_bound(Map *bound, const Body *body) {
 
 // ---- one read
 
+// Does one run of the function read all of the dimension, or always at the same place?
+static bool is_regular(const Reading *r, const DimIndex *dim, Atom size) {
+  if (dim->is_slice) return dim_is_whole(dim, size);
+  if (dim->start.kind == ATOM_CONST || !map_has(r->inside, dim->start.u.var)) return true;
+  const Atom *width = map_get(r->search->widths, dim->start.u.var);
+  return width && atom_equal(*width, size);
+}
+
+static bool gives_rows(const Reading *r, const Exp *e, int dim) {
+  CoreType type = atom_type(e->u.index.array);
+  const Map *around = r->search->around;
+  if (!around || map_has(around, e->u.index.array.u.var)) return true;
+  for (int d = 0; d < type.rank; d++)
+    if (d != dim && !is_regular(r, &e->u.index.dims[d], type.dims[d])) return false;
+  return true;
+}
+
 // The dimension whose elements the index goes through; -1: none.
 static int whole_dimension(const Reading *r, const Exp *e) {
   if (e->kind != EXP_INDEX) return -1;
@@ -50,7 +73,7 @@ static int whole_dimension(const Reading *r, const Exp *e) {
   for (int d = 0; d < type.rank; d++) {
     const DimIndex *dim = &e->u.index.dims[d];
     bool here = !dim->is_slice && atom_equal(dim->start, r->index);
-    if (here && atom_equal(type.dims[d], r->width)) return d;
+    if (here && atom_equal(type.dims[d], r->width)) return gives_rows(r, e, d) ? d : -1;
   }
   return -1;
 }
@@ -106,8 +129,8 @@ static bool counts_up(const ElementSearch *s, Atom array, Atom width) {
   return map_has(s->iotas, array.u.var) && atom_equal(ad_length(array), width);
 }
 
-static void through_index(Builder *b, Soac *soac, int index) {
-  Reading r = { .b = b, .inside = map_new(NULL), .width = soac->width };
+static void through_index(const ElementSearch *s, Builder *b, Soac *soac, int index) {
+  Reading r = { .search = s, .b = b, .inside = map_new(NULL), .width = soac->width };
   r.index = atom_var(soac->fn.params[index]);
   ad_note_bound(r.inside, soac->fn.body);
   CoreMapper m = { .body = read_rows, .state = &r };
@@ -127,13 +150,17 @@ static void through_index(Builder *b, Soac *soac, int index) {
   soac->array_count = arrays.count;
 }
 
+static bool has_function(const Exp *e) {
+  return e->kind == EXP_MAP || e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP;
+}
+
 static const Exp *read_elements(const ElementSearch *s, Builder *b, const Exp *e) {
-  if (e->kind != EXP_MAP && e->kind != EXP_REDOMAP && e->kind != EXP_SCANOMAP) return e;
+  if (!has_function(e)) return e;
   Exp *out = mem_copy(e, sizeof *e);
   int count = e->u.soac.array_count;
   for (int i = 0; i < count; i++)
     if (counts_up(s, e->u.soac.arrays[i], e->u.soac.width))
-      through_index(b, &out->u.soac, i);
+      through_index(s, b, &out->u.soac, i);
   return out;
 }
 
@@ -144,21 +171,57 @@ static void note_iota(const ElementSearch *s, const Stm *stm) {
     map_put(s->iotas, stm->binders[0], stm->binders[0]);
 }
 
+// ---- what indices go through
+
+static void note_index(const ElementSearch *s, const Exp *e) {
+  if (e->kind == EXP_LOOP && e->u.loop.form == CORE_FOR)
+    map_put(s->widths, e->u.loop.index, mem_copy(&e->u.loop.bound, sizeof(Atom)));
+  if (!has_function(e)) return;
+  for (int i = 0; i < e->u.soac.array_count; i++)
+    if (counts_up(s, e->u.soac.arrays[i], e->u.soac.width))
+      map_put(s->widths, e->u.soac.fn.params[i],
+              mem_copy(&e->u.soac.width, sizeof(Atom)));
+}
+
+static void note_indices(CoreVisitor *v, const Body *body) {
+  const ElementSearch *s = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    note_iota(s, &body->stms[i]);
+    note_index(s, body->stms[i].exp);
+    core_visit_exp(v, body->stms[i].exp);
+  }
+}
+
+// ---- bodies
+
+static const Map *bound_by(const Soac *soac) {
+  Map *bound = map_new(NULL);
+  for (int i = 0; i < soac->fn.param_count; i++)
+    map_put(bound, soac->fn.params[i], soac);
+  ad_note_bound(bound, soac->fn.body);
+  return bound;
+}
+
 static const Body *elements_in(CoreMapper *m, const Body *body) {
-  const ElementSearch *s = m->state;
+  ElementSearch *s = m->state;
   Builder b = builder_new(s->c, (Loc){ 0 });
+  const Map *around = s->around;
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
-    note_iota(s, &stm);
-    stm.exp = core_map_exp(m, read_elements(s, &b, stm.exp));
+    const Exp *e = read_elements(s, &b, stm.exp);
+    if (has_function(e)) s->around = bound_by(&e->u.soac);
+    stm.exp = core_map_exp(m, e);
+    s->around = around;
     core_add_stm(&b, stm);
   }
   return core_body(&b, body->results, body->result_count);
 }
 
 const Body *ad_elements(Compiler *c, const Body *body) {
-  ElementSearch state = { c, map_new(NULL) };
+  ElementSearch state = { c, map_new(NULL), map_new(NULL), NULL };
+  CoreVisitor v = { .body = note_indices, .state = &state };
+  note_indices(&v, body);
   CoreMapper m = { .body = elements_in, .state = &state };
   return elements_in(&m, body);
 }
