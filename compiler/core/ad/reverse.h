@@ -24,7 +24,11 @@ typedef struct AdTerm {
   Atom atom;
   int dim;
 } AdTerm;
-typedef Vec(AdTerm) AdTerms;
+// The sum of these; modulo the array's size if it wraps.
+typedef struct AdPlace {
+  Vec(AdTerm) terms;
+  bool wraps;
+} AdPlace;
 
 // What elements of an array get that is bound outside of a map, so that its adjoint cannot be
 // changed in place: for each point p and position (k, ..) in its value, the element number
@@ -35,9 +39,9 @@ typedef struct AdPoints {
   int lead;
   Atom offsets, values;
   const Atom *strides;
-  // For each dimension of the array what the places of the elements are sums of; NULL: not known.
-  // Points that have no place have zeros as values.
-  const AdTerms *places;
+  // Where the elements are in each dimension of the array; NULL: not known.  Points that have no
+  // place have zeros as values.
+  const AdPlace *places;
 } AdPoints;
 typedef Vec(AdPoints) AdPointsVec;
 
@@ -135,7 +139,7 @@ void reverse_map(Reverse *r, const Stm *stm);           // reverse_map.c
 void reverse_add_points(Reverse *r, AdPoints points);
 bool reverse_can_lift(const AdScope *s, const AdPoints *points);
 // What is known of where the element is that is read (reverse_places.c).
-const AdTerms *reverse_places(const Reverse *r, const Exp *index);
+const AdPlace *reverse_places(const Reverse *r, const Exp *index);
 // Forgets that if it cannot leave the scope.  Before `lead` counts the map's dimension.
 void reverse_places_leave(const AdScope *s, AdPoints *points);
 void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *fn,

@@ -30,29 +30,36 @@ static const Exp *definition(const Reverse *r, Atom a) {
 }
 
 // Adds what the number is the sum of; false if that is too much.
-static bool add_terms(const Reverse *r, AdTerms *out, Atom a, bool minus) {
+static bool add_terms(const Reverse *r, AdPlace *out, Atom a, bool minus) {
   const Exp *e = definition(r, a);
   if (e && e->kind == EXP_ATOM) return add_terms(r, out, e->u.atom.atom, minus);
   PrimOp op = e && e->kind == EXP_OP && e->u.op.type == PRIM_I64 ? e->u.op.op : OP_MUL;
   if (op == OP_ADD || op == OP_SUB)
     return add_terms(r, out, e->u.op.args[0], minus) &&
            add_terms(r, out, e->u.op.args[1], minus != (op == OP_SUB));
-  vec_push(out, (AdTerm){ .kind = TERM_ATOM, .atom = a, .minus = minus });
-  return out->count <= MOST_TERMS;
+  vec_push(&out->terms, (AdTerm){ .kind = TERM_ATOM, .atom = a, .minus = minus });
+  return out->terms.count <= MOST_TERMS;
 }
 
-const AdTerms *reverse_places(const Reverse *r, const Exp *index) {
-  int rank = index->u.index.dim_count, within = 0;
-  AdTerms *places = new_array(AdTerms, rank);
-  for (int d = 0; d < rank; d++) {
+static bool find_place(const Reverse *r, AdPlace *out, Atom a, Atom size) {
+  const Exp *e = definition(r, a);
+  *out = (AdPlace){ .wraps = e && e->kind == EXP_OP && e->u.op.op == OP_MOD &&
+                             atom_equal(e->u.op.args[1], size) };
+  return add_terms(r, out, out->wraps ? e->u.op.args[0] : a, false);
+}
+
+const AdPlace *reverse_places(const Reverse *r, const Exp *index) {
+  CoreType type = atom_type(index->u.index.array);
+  AdPlace *places = new_array(AdPlace, type.rank);
+  int within = 0;
+  for (int d = 0; d < type.rank; d++) {
     const DimIndex *dim = &index->u.index.dims[d];
-    places[d] = (AdTerms){ 0 };
-    if (!add_terms(r, &places[d], dim->start, false)) return NULL;
+    if (!find_place(r, &places[d], dim->start, type.dims[d])) return NULL;
     if (!dim->is_slice) continue;
     if (!atom_is_i64(dim->stride, 1) && !atom_is_i64(dim->stride, -1)) return NULL;
-    vec_push(&places[d], (AdTerm){ .kind = TERM_WITHIN,
-                                   .dim = within++,
-                                   .minus = atom_is_i64(dim->stride, -1) });
+    vec_push(&places[d].terms, (AdTerm){ .kind = TERM_WITHIN,
+                                         .dim = within++,
+                                         .minus = atom_is_i64(dim->stride, -1) });
   }
   return places;
 }
@@ -61,7 +68,7 @@ const AdTerms *reverse_places(const Reverse *r, const Exp *index) {
 
 void reverse_places_leave(const AdScope *s, AdPoints *p) {
   for (int d = 0; p->places && d < p->array->type.rank; d++)
-    vec_each (const AdTerm *, term, &p->places[d])
+    vec_each (const AdTerm *, term, &p->places[d].terms)
       if (term->kind == TERM_ATOM && !reverse_is_outside(s, term->atom)) {
         p->places = NULL;
         return;
@@ -85,19 +92,19 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
                               const AdScope *s, AdPoints *p) {
   if (!p->places) return;
   int rank = p->array->type.rank;
-  AdTerms *places = new_array(AdTerms, rank);
+  AdPlace *places = new_array(AdPlace, rank);
   for (int d = 0; d < rank; d++) {
-    places[d] = (AdTerms){ 0 };
-    vec_each (const AdTerm *, term, &p->places[d]) {
+    places[d] = (AdPlace){ .wraps = p->places[d].wraps };
+    vec_each (const AdTerm *, term, &p->places[d].terms) {
       AdTerm out = *term;
       Atom start;
       if (out.kind == TERM_ATOM && counts_from(r, soac, fn, out.atom, &start)) {
-        vec_push(&places[d],
+        vec_push(&places[d].terms,
                  (AdTerm){ .kind = TERM_ATOM, .atom = start, .minus = out.minus });
         out.kind = TERM_POINT;
         out.dim = p->lead;
       }
-      vec_push(&places[d], out);
+      vec_push(&places[d].terms, out);
     }
   }
   p->places = places;
@@ -110,12 +117,13 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
 typedef struct AdBlock {
   Atom values;
   Atom *offsets;
+  const AdPlace *places;  // which of them wrap
 } AdBlock;
 
 // The dimension of the values whose number is part of place d; -1: none or several.
 static int dim_of(const AdPoints *p, int d) {
   int dim = -1;
-  vec_each (const AdTerm *, term, &p->places[d]) {
+  vec_each (const AdTerm *, term, &p->places[d].terms) {
     if (term->kind == TERM_ATOM) continue;
     if (dim >= 0) return -1;
     dim = term->kind == TERM_WITHIN ? p->lead + term->dim : p->lead - 1 - term->dim;
@@ -159,11 +167,11 @@ static AdBlock block_of(Builder *b, const AdPoints *p, const int *dims) {
   int rank = p->array->type.rank;
   CoreType type = atom_type(p->values);
   DimIndex *turned = new_array(DimIndex, rank);
-  AdBlock block = { .offsets = new_array(Atom, rank) };
+  AdBlock block = { .offsets = new_array(Atom, rank), .places = p->places };
   for (int d = 0; d < rank; d++) {
     Atom count = type.dims[dims[d]], sum = atom_i64(0);
     turned[d] = dim_slice(atom_i64(0), count, atom_i64(1));
-    vec_each (const AdTerm *, term, &p->places[d]) {
+    vec_each (const AdTerm *, term, &p->places[d].terms) {
       Atom last = size_sub(b, count, atom_i64(1));
       if (term->kind == TERM_ATOM)
         sum = term->minus ? size_sub(b, sum, term->atom) : size_add(b, sum, term->atom);
@@ -183,12 +191,16 @@ static bool is_moved(const AdBlock *block, int d) {
   return !atom_is_i64(block->offsets[d], 0);
 }
 
+static bool may_leave(const AdBlock *block, int d) {
+  return is_moved(block, d) && !block->places[d].wraps;
+}
+
 // values[places[0]] .. , or 0 where there is no such element.
 static Atom value_at(Builder *b, const AdBlock *block, const Atom *places) {
   CoreType type = atom_type(block->values);
   Atom exists = atom_bool(true);
   for (int d = 0; d < type.rank; d++) {
-    if (!is_moved(block, d)) continue;
+    if (!may_leave(block, d)) continue;
     Atom low = ad_op2(b, OP_LE, atom_i64(0), places[d]);
     Atom high = ad_op2(b, OP_LT, places[d], type.dims[d]);
     exists = ad_op2(b, OP_LAND, exists, ad_op2(b, OP_LAND, low, high));
@@ -208,6 +220,7 @@ static Atom moved_block(Builder *b, const AdBlock *block, Atom *places, int d) {
   AdLambda l = ad_lambda(b);
   Atom place = ad_param(&l, "p", type_scalar(PRIM_I64)), all = ad_iota(b, type.dims[d]);
   places[d] = size_sub(&l.b, place, block->offsets[d]);
+  if (block->places[d].wraps) places[d] = ad_op2(&l.b, OP_MOD, places[d], type.dims[d]);
   Atom row = moved_block(&l.b, block, places, d + 1);
   return core_let(b, "moved", exp_map(type.dims[d], ad_lambda_end(&l, &row, 1), &all, 1));
 }
@@ -248,10 +261,13 @@ static void add_part(Reverse *r, const AdPoints *p, const AdBlock *block) {
 bool reverse_add_block(Reverse *r, const AdPoints *p) {
   int rank = p->array->type.rank, *dims = new_array(int, rank);
   if (!find_dims(p, dims)) return false;
+  bool whole = true, wraps = false;
+  for (int d = 0; d < rank; d++) {
+    whole &= atom_equal(atom_type(p->values).dims[dims[d]], p->array->type.dims[d]);
+    wraps |= p->places[d].wraps;
+  }
+  if (wraps && !whole) return false;
   AdBlock block = block_of(r->scope->b, p, dims);
-  bool whole = true;
-  for (int d = 0; d < rank; d++)
-    whole &= atom_equal(atom_type(block.values).dims[d], p->array->type.dims[d]);
   if (whole)
     add_moved(r, p, &block);
   else
