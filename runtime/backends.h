@@ -36,12 +36,32 @@ static const char rt_no_device_hint[] =
 // devices to one thread that another one is still making.
 static pthread_mutex_t rt_opening = PTHREAD_MUTEX_INITIALIZER;
 
+// Threads in other libraries of the process wait as well.  What these have in common without sharing
+// names (dlopen keeps those apart) is a file that no other process has, whose lock each opening has
+// for itself.  -1 where there is none.
+RT_FN int rt_opening_begin(void) {
+  pthread_mutex_lock(&rt_opening);
+  int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR)
+    ;
+  return fd;
+}
+
+// Unlocked before it is closed, as a process that was forked meanwhile may have it, too.
+RT_FN void rt_opening_end(int fd) {
+  if (fd >= 0) {
+    flock(fd, LOCK_UN);
+    close(fd);
+  }
+  pthread_mutex_unlock(&rt_opening);
+}
+
 // RT_NO_DEVICE leaves nothing behind but the error's text.
 RT_FN int rt_open_backend(struct rt_context *ctx, const struct rt_backend *backend) {
   ctx->backend = backend;
-  pthread_mutex_lock(&rt_opening);
+  int lock = rt_opening_begin();
   int error = backend->open(ctx);
-  pthread_mutex_unlock(&rt_opening);
+  rt_opening_end(lock);
   if (error == RT_NO_DEVICE) {
     backend->close(ctx);
     ctx->backend = NULL;

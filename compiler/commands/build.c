@@ -63,11 +63,7 @@ static int build(Compiler *c, const char *path, BuildOptions options) {
     diag_flush(c);
     return 1;
   }
-  if (program->core->entry_count == 0) {
-    warning(c, (Loc){ 0 },
-            "the program has no entry points: what is built can do nothing");
-    hint(c, "write `entry` instead of `def` before the function to run");
-  }
+  command_warn_without_entries(c, program->core);
   EmitResult made = with_options(result, options);
   if (!options.emit_c)
     compile_executable(c, &made, output);

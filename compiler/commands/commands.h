@@ -30,6 +30,9 @@ extern const Command lsp_command;
 // The entry point called `name`, or "main", or the only one; NULL after an error that lists them.
 const Entry *command_entry(Compiler *c, const Core *core, const char *name);
 
+// Warns if there is none.
+void command_warn_without_entries(Compiler *c, const Core *core);
+
 // The entry point of this name, or NULL.
 const Entry *command_find_entry(const Core *core, const char *name);
 
@@ -96,9 +99,7 @@ typedef struct CompileOptions {
 
 typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;
 
-// The program of a file as C text; false after errors (already reported).
-bool compile_to_c(Compiler *c, const char *path, CompileOptions options, EmitResult *out);
-// The same for a program that was read.
+// A program that was read as C text; false after errors (already reported).
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out);
 // Compiles C text with $CC (default: cc) to an executable; all of it or nothing.  False after

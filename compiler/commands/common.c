@@ -18,13 +18,23 @@ const Entry *command_find_entry(const Core *core, const char *name) {
   return NULL;
 }
 
+static void hint_at_entries(Compiler *c) {
+  hint(c, "write `entry` instead of `def` before the function to run");
+}
+
+void command_warn_without_entries(Compiler *c, const Core *core) {
+  if (core->entry_count > 0) return;
+  warning(c, (Loc){ 0 }, "the program has no entry points: there is nothing to compile");
+  hint_at_entries(c);
+}
+
 const Entry *command_entry(Compiler *c, const Core *core, const char *name) {
   if (!name && core->entry_count == 1) return core->entries[0];
   const Entry *entry = command_find_entry(core, name ? name : "main");
   if (entry) return entry;
   if (core->entry_count == 0) {
     error(c, (Loc){ 0 }, "the program has no entry points");
-    hint(c, "write `entry` instead of `def` before the function to run");
+    hint_at_entries(c);
     return NULL;
   }
   error(c, (Loc){ 0 }, "the program has no entry point `%s`", name ? name : "main");

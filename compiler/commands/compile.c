@@ -23,12 +23,6 @@ bool compile_is_prefix(const char *prefix) {
   return *prefix && !isdigit((unsigned char)*prefix);
 }
 
-bool compile_to_c(Compiler *c, const char *path, CompileOptions options,
-                  EmitResult *out) {
-  Program *program = program_read(c, path);
-  return program && compile_program_to_c(c, program, options, out);
-}
-
 // --explain-copies: a line per update that copies, on standard error.
 static void explain_copies(const ImpProgram *imp) {
   Text *seen = text_new();

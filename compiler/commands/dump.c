@@ -80,6 +80,7 @@ static int dump(Compiler *c, const char *path, const DumpOptions *o) {
   bool ok = pipeline_run(c, program, after);
   if (o->flatten.trace) fputs(text_str(o->flatten.trace), stderr);
   if (!diag_ok(c) || !ok) return 1;
+  if (program->core) command_warn_without_entries(c, program->core);
   if (o->times) print_times(program);
   if (o->stats) return print_stats(c, program);
   Text *t = text_new();

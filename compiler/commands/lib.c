@@ -59,10 +59,12 @@ static int make_library(Compiler *c, const char *path, CompileOptions options) {
   if (!is_header_name(options.base))
     return command_usage_error(
         c, "flc lib: no C file can include %s.h; name another with -o", options.base);
-  if (!compile_to_c(c, path, options, &result)) {
+  Program *program = program_read(c, path);
+  if (!program || !compile_program_to_c(c, program, options, &result)) {
     diag_flush(c);
     return 1;
   }
+  command_warn_without_entries(c, program->core);
   const FileOutput files[] = {
     { text_format("%s.c", options.base), result.c },
     { text_format("%s.h", options.base), result.header },

@@ -96,6 +96,7 @@ static int tree(Compiler *c, const char *path, const TreeOptions *o) {
   Text *t = text_new();
   if (o->format == FORMAT_JSON)
     text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [\n");
+  if (ok) command_warn_without_entries(c, program->core);
   ok = ok && print_trees(c, t, program->core, o);
   if (o->format == FORMAT_JSON) text_add(t, "\n] }\n");
   if (!diag_ok(c) || !ok) return 1;

@@ -160,7 +160,8 @@ rm mark.*
 # ---- nothing to run
 
 echo 'def f (x: i32) = x' > none.fl
-expect 0 '^warning: the program has no entry points: what is built can do nothing$' build none.fl
+expect 0 '^warning: the program has no entry points: there is nothing to compile$' build none.fl
+expect 0 '^warning: the program has no entry points: there is nothing to compile$' tree none.fl
 expect 1 '^error: the program has no entry points$' eval none.fl -e f
 expect 1 '^hint: write .entry. instead of .def. before' eval none.fl
 rm none none.fl

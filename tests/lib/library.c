@@ -388,13 +388,26 @@ static void *opens(void *cfg) {
   return NULL;
 }
 
-// The first contexts of the process, while the driver starts.
+static void *opens_other(void *cfg) {
+  struct two_context *ctx = two_context_new((struct two_context_config *)cfg);
+  char *text = two_context_get_error(ctx);
+  check(!text, text ? text : "");
+  free(text);
+  two_context_free(ctx);
+  return NULL;
+}
+
+// The first contexts of the process, of both libraries, while the driver starts.
 static void opened_at_once(struct one_context_config *cfg) {
   pthread_t threads[8];
-  for (int i = 0; i < 8; i++)
+  struct two_context_config *other = two_context_config_new();
+  for (int i = 0; i < 8; i += 2) {
     check(pthread_create(&threads[i], NULL, opens, cfg) == 0, "a thread");
+    check(pthread_create(&threads[i + 1], NULL, opens_other, other) == 0, "a thread");
+  }
   for (int i = 0; i < 8; i++)
     pthread_join(threads[i], NULL);
+  two_context_config_free(other);
 }
 
 int main(void) {
