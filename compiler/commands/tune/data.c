@@ -98,15 +98,16 @@ static const char *expected_file(const TuneInputs *in, const TestCase *test,
   return file_write(file, bytes) ? file : NULL;
 }
 
-static const char *case_name(const TestCase *test) {
+// As flc bench numbers them.
+static const char *case_name(const TestCase *test, int number) {
   if (test->name) return test->name;
   if (test->input.source == TEST_FILE) return command_file_name(test->input.text);
-  return text_format("line %d", test->line);
+  return text_format("#%d", number);
 }
 
-static bool add_case(TuneInputs *in, const TestCase *test, DatasetVec *out) {
+static bool add_case(TuneInputs *in, const TestCase *test, int number, DatasetVec *out) {
   const char *message = NULL;
-  TunerDataset data = { .name = case_name(test) };
+  TunerDataset data = { .name = case_name(test, number) };
   ValueReader *reader = test_open_values(in->path, in->about, &test->input, &message);
   if (message) return tune_fail(in, "%s: %s", data.name, message);
   if (!reader) {
@@ -129,8 +130,10 @@ bool tune_data_tests(TuneInputs *in, DatasetVec *out) {
   if (spec.message) return tune_fail(in, "%s", spec.message);
   vec_each (const double *, x, &spec.tolerances)
     vec_push(&in->tolerances, *x);
-  vec_each (const TestCase *, test, &spec.cases)
-    if (is_for_tuning(in, test) && !add_case(in, test, out)) return false;
+  for (int i = 0; i < spec.cases.count; i++) {
+    const TestCase *test = &spec.cases.at[i];
+    if (is_for_tuning(in, test) && !add_case(in, test, i, out)) return false;
+  }
   return true;
 }
 
