@@ -8,6 +8,7 @@ myst_heading_anchors = 4
 html_theme = "furo"
 html_title = "flc"
 html_copy_source = False
+html_show_copyright = False
 html_show_sourcelink = False
 # Outputs of commands hold characters that no shell would take.
 suppress_warnings = ["misc.highlighting_failure"]

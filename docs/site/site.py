@@ -4,6 +4,7 @@
 OUTPUT/html is the site.  Links must lead somewhere, to headings as well; exit status 1 otherwise.  The gallery's pages
 are made by `flc literate` on the device, which takes a minute; without them its links lead to the programs.
 """
+import base64
 import html.parser
 import re
 import shutil
@@ -63,8 +64,25 @@ def draw_trees(flc, root, folder):
         subprocess.run(["dot", "-Tsvg", "-o", str(folder / f"{name}.svg")], input=tree, check=True)
 
 
+def first_picture(page):
+    """The first picture of a self-contained page, beside it; its name."""
+    kind, data = re.search(r'<img src="data:image/(\w+)[^,"]*,([^"]*)"', page.read_text(encoding="utf-8")).groups()
+    picture = page.with_suffix(f".{kind}")
+    picture.write_bytes(base64.b64decode(data))
+    return picture.name
+
+
+def gallery_link(site, name, with_pages):
+    ending = "html" if with_pages else "fl"
+    picture = ""
+    if with_pages:
+        file = first_picture(site / "examples" / f"{name}.html")
+        picture = f'<img src="examples/{file}" alt="" width="120" style="display: block" loading="lazy">'
+    return f'<a href="examples/{name}.{ending}">{picture}<code>{name}</code></a>'
+
+
 def add_gallery(flc, root, folder, site, with_pages):
-    """The pages of the gallery, or its programs; and links to them."""
+    """The pages of the gallery, or its programs; and links to them, with a picture of each page."""
     (site / "examples").mkdir(parents=True, exist_ok=True)
     for program in sorted((root / "examples").glob("*.fl")):
         if with_pages:
@@ -73,10 +91,29 @@ def add_gallery(flc, root, folder, site, with_pages):
         else:
             shutil.copy(program, site / "examples")
     gallery = folder / "gallery.md"
-    ending = "html" if with_pages else "fl"
-    text = re.sub(r"\[`(\w+)`\]\(\.\./examples/\w+\.fl\)",
-                  rf'<a href="examples/\1.{ending}"><code>\1</code></a>', gallery.read_text(encoding="utf-8"))
+    text = re.sub(r"\[`(\w+)`\]\(\.\./examples/\w+\.fl\)", lambda link: gallery_link(site, link[1], with_pages),
+                  gallery.read_text(encoding="utf-8"))
     gallery.write_text(text, encoding="utf-8")
+
+
+def mend_theme(static):
+    """Debian's package of the theme holds sources in places: a script with an import, which browsers refuse in
+    scripts that are no modules, and styles whose compiler has dropped those for systems that are set to dark."""
+    scripts, styles = static / "scripts", static / "styles/furo.css"
+    script = (scripts / "furo.js").read_text(encoding="utf-8")
+    script = re.sub(r'^import \w+ from "\./([\w-]+\.js)";$',
+                    lambda found: (scripts / found[1]).read_text(encoding="utf-8"), script, flags=re.M)
+    if re.search(r"^import\b", script, flags=re.M):
+        raise SystemExit("the script of the theme imports what is not known here")
+    (scripts / "furo.js").write_text(script, encoding="utf-8")
+    style = styles.read_text(encoding="utf-8")
+    if "prefers-color-scheme" in style:
+        return
+    dark = re.search(r'^@media not print \{\n(  body\[data-theme="dark"\] \{.*?) \}\n$', style, flags=re.M | re.S)
+    if not dark:
+        raise SystemExit("the theme has no colours for systems that are set to dark")
+    rules = dark[1].replace('body[data-theme="dark"]', 'body:not([data-theme="light"])')
+    styles.write_text(f"{style}\n@media not print {{ @media (prefers-color-scheme: dark) {{\n{rules} }} }}\n", encoding="utf-8")
 
 
 class Links(html.parser.HTMLParser):
@@ -119,6 +156,7 @@ def main():
                "-d", str(output / "doctrees"), str(source), str(site)]
     if subprocess.run(command, check=False).returncode:
         sys.exit(1)
+    mend_theme(site / "_static")
     broken = list(broken_links(site))
     print("\n".join(broken) if broken else f"{site}/index.html")
     sys.exit(1 if broken else 0)
