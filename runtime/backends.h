@@ -22,10 +22,14 @@ const char *RT_NAME(context_get_backend)(struct rt_context *ctx) {
   return ctx->backend ? ctx->backend->name : "";
 }
 
-void RT_NAME(context_config_list_devices)(struct rt_config *cfg) {
+RT_FN int rt_list_devices(const struct rt_config *cfg) {
+  int count = 0;
   for (int i = 0; i < RT_BACKEND_COUNT; i++)
-    if (!cfg->backend || cfg->backend == rt_backends[i]) rt_backends[i]->list();
+    if (!cfg->backend || cfg->backend == rt_backends[i]) count += rt_backends[i]->list();
+  return count;
 }
+
+void RT_NAME(context_config_list_devices)(struct rt_config *cfg) { rt_list_devices(cfg); }
 
 static const char rt_no_device_hint[] =
     "\nhint: a GPU needs its maker's driver; Debian's pocl-opencl-icd makes a device of "

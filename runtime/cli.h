@@ -622,12 +622,17 @@ RT_FN void rt_print_pieces(const char *const *pieces) {
     fputs(pieces[i], stdout);
 }
 
+RT_FN void rt_print_devices(const struct rt_config *cfg) {
+  if (rt_list_devices(cfg) == 0)
+    fprintf(stderr, "warning: there is no device%s\n", rt_no_device_hint);
+}
+
 // What needs no device; false if the program is to be run.
 RT_FN bool rt_print_information(const struct rt_cli *cli) {
   if (cli->help)
     rt_print_help(cli->program_name);
   else if (cli->list_devices)
-    RT_NAME(context_config_list_devices)(cli->cfg);
+    rt_print_devices(cli->cfg);
   else if (cli->print_params)
     rt_print_params();
   else if (cli->tree)

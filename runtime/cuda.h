@@ -359,11 +359,11 @@ RT_FN int rt_cuda_count(const struct rt_cuda *cuda, int *status) {
   return *status ? -1 : count;
 }
 
-RT_FN void rt_cuda_list(void) {
+RT_FN int rt_cuda_list(void) {
   struct rt_cuda cuda;
   int status = 0;
   memset(&cuda, 0, sizeof cuda);
-  if (!rt_cuda_load(&cuda)) return;
+  if (!rt_cuda_load(&cuda)) return 0;
   int count = rt_cuda_count(&cuda, &status);
   cuda.call.driver_version(&cuda.version);
   for (int i = 0; i < count; i++) {
@@ -374,6 +374,7 @@ RT_FN void rt_cuda_list(void) {
       printf("#%d: %s (CUDA %d.%d), gpu, --backend cuda\n", i, name, cuda.version / 1000,
              cuda.version % 1000 / 10);
   }
+  return count;
 }
 
 RT_FN int64_t rt_cuda_attribute(const struct rt_cuda *cuda, int attribute, int *failed) {

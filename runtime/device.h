@@ -21,7 +21,7 @@ enum rt_status_kind { RT_STATUS_OTHER, RT_STATUS_MEMORY, RT_STATUS_RESOURCES };
 struct rt_backend {
   const char *name, *title;  // "opencl", "OpenCL"
   const char *exact_option;  // for the compiler: round f32 division and roots correctly
-  void (*list)(void);        // prints the devices
+  int (*list)(void);         // prints the devices; their number
   // Chooses a device and describes it, opens a queue: RT_OK, RT_NO_DEVICE or another error.
   int (*open)(struct rt_context *ctx);
   void (*close)(struct rt_context *ctx);  // also what `open` has left undone

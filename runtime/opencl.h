@@ -201,7 +201,7 @@ RT_FN int rt_preferred_device(const struct rt_config *cfg,
   return list->count > 0 ? 0 : -1;
 }
 
-RT_FN void rt_cl_list(void) {
+RT_FN int rt_cl_list(void) {
   struct rt_device_list list = rt_cl_devices();
   cl_int failed = CL_SUCCESS;
   for (int i = 0; i < list.count; i++) {
@@ -212,6 +212,7 @@ RT_FN void rt_cl_list(void) {
     free(name);
     free(platform);
   }
+  return list.count;
 }
 
 // ---- what the device can do

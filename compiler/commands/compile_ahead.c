@@ -59,7 +59,7 @@ static void report_run(AheadRun *run, const char *said) {
   const char *list = "";
   run_ahead(run, (const char *const[]){ "--list-devices", NULL }, &list);
   error(run->c, (Loc){ 0 }, "there is no OpenCL device `%s`", run->device);
-  hint(run->c, "%s%.*s", *list ? "the devices are\n" : "there is none at all",
+  hint(run->c, "%s%.*s", *list == '#' ? "the devices are\n" : "there is none at all",
        (int)without_newlines(list), list);
 }
 
