@@ -53,7 +53,6 @@ static void see_group_stm(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_AXIS) see_axis_of_group(s, stm->u.axis);
   for (int i = 0; i < stm->binder_count; i++)
     note_depends(s, stm->binders[i], on);
-  if (stm->kind == KERN_CHECK) s->checks = true;
   if (stm->kind == KERN_CALL || stm->kind == KERN_WHILE) s->refused = true;
 }
 

@@ -21,7 +21,6 @@ typedef struct GroupLoops {
   Map *depends;                      // Var -> const int *
   int grid;                          // axes of the grid
   Vec(const Axis *) loops;           // innermost ones that carry or join values
-  bool checks;                       // it has some
   bool refused;  // it does what groups that meet at barriers cannot do
 } GroupLoops;
 

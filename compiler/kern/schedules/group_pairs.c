@@ -61,7 +61,7 @@ static bool find_pair_loops(const PairSchedule *s, const Axis *axis, PairLoop *o
   }
   of.loops.count = kept;
   out->bytes = group_bytes_of_points(&of);
-  return kept && !of.refused && !of.checks;
+  return kept && !of.refused;
 }
 
 static bool find_pairs(PairSchedule *s) {

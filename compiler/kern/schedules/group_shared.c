@@ -97,7 +97,7 @@ static bool find_shared_loops(SharedSchedule *s) {
   s->lets = sum_lets(s->of.kern);
   KernVisitor v = { .stm = see_shared_stm, .state = s };
   kern_visit_block(&v, s->of.kern->body);
-  return s->loops.count && !s->of.refused && !s->of.checks;
+  return s->loops.count && !s->of.refused;
 }
 
 static int points_of_item(const SharedSchedule *s) {

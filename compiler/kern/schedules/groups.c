@@ -47,7 +47,7 @@ static bool find_loops(GroupSchedule *s) {
   vec_each (const Axis **, loop, &s->of.loops)
     if (group_gains_from_blocks(&s->of, *loop)) s->of.loops.at[kept++] = *loop;
   s->of.loops.count = kept;
-  return kept > 0 && !s->of.refused && !s->of.checks && find_shape(s);
+  return kept > 0 && !s->of.refused && find_shape(s);
 }
 
 // The innermost axis of the grid, and the nearest one around it with which a loop gains.
@@ -134,16 +134,21 @@ const KernPlan *kern_plan_or(const KernPlan *first, const KernPlan *otherwise) {
 }
 
 static const KernPlan *plan_of_lines(Compiler *c, const KernSeg *seg, const Kern *kern,
-                                     const Term *checks, bool may_stage) {
+                                     const Term *checks) {
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
   if (pairs) return pairs;
   const KernPlan *straight = kern_schedule_group_strips(c, seg, kern, checks, true);
   if (straight) return straight;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
   if (shared) return shared;
-  const KernPlan *rows =
-      may_stage ? kern_schedule_group_rows(c, seg, kern, checks) : NULL;
+  const KernPlan *rows = kern_schedule_group_rows(c, seg, kern, checks);
   return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks, false);
+}
+
+static const KernPlan *plan_of_unstaged(Compiler *c, const KernSeg *seg, const Kern *kern,
+                                        const Term *checks) {
+  const KernPlan *straight = kern_schedule_group_strips(c, seg, kern, checks, true);
+  return straight ? straight : kern_schedule_group_strips(c, seg, kern, checks, false);
 }
 
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
@@ -152,8 +157,9 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   bool may_stage;
   const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
   kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks, &may_stage));
+  if (!may_stage) return plan_of_unstaged(c, seg, kern, checks);
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks),
-                 *lines = plan_of_lines(c, seg, kern, checks, may_stage);
+                 *lines = plan_of_lines(c, seg, kern, checks);
   if (!blocks || !lines) return blocks ? blocks : lines;
   // Where blocks would be half empty; what is left of `lines` is for few points, which have caches.
   KernPlan *narrow = mem_copy(lines, sizeof *lines);

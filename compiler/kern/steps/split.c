@@ -323,6 +323,22 @@ static bool divides(int64_t by, const Term *width) {
   return width->kind == TERM_CONST && width->u.constant.u.i % by == 0;
 }
 
+static void see_more_than_checks(KernVisitor *v, const KernStm *stm) {
+  KernStmKind kind = stm->kind;
+  bool plain =
+      kind == KERN_LET || kind == KERN_LOAD || kind == KERN_IF || kind == KERN_CHECK;
+  bool loop = kind == KERN_AXIS && !stm->u.axis->hist_count;
+  if (!plain && !loop) *(bool *)v->state = true;
+}
+
+// Does running a point of the body twice show?  A check has the same outcome both times.
+static bool shows_twice(const KernBlock *body) {
+  bool shows = false;
+  KernVisitor v = { .stm = see_more_than_checks, .state = &shows };
+  kern_visit_block(&v, body);
+  return shows;
+}
+
 // Why the axis cannot be split; NULL if it can.
 static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest rest,
                                 bool exact) {
@@ -332,7 +348,7 @@ static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest re
   if (axis->bind == BIND_GRID && peels(rest) && !exact)
     return "it is on the grid, where what is left has no place";
   if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
-  if (axis->role == AXIS_REDUCE && rest == SPLIT_CLAMP && !kern_has_effect(axis->body))
+  if (axis->role == AXIS_REDUCE && rest == SPLIT_CLAMP && !shows_twice(axis->body))
     return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
   return kern_may_run_twice(kern, axis)
