@@ -20,6 +20,7 @@ struct Vary {
   AxisSet control;  // what decides whether a point comes by
   bool changed;
   const char *refuses;
+  bool branches;  // there are some that differ from register to register
 };
 
 static void refuse(Vary *v, const char *why) {
@@ -90,7 +91,14 @@ AxisSet vary_lanes(const Vary *v) {
   return 0;
 }
 
-const char *vary_refuses(const Vary *v) { return v->refuses; }
+static const char *const differing_control =
+    "control that differs from register to register";
+
+const char *vary_refuses(const Vary *v) {
+  return v->refuses || !v->branches ? v->refuses : differing_control;
+}
+
+const char *vary_refuses_item(const Vary *v) { return v->refuses; }
 
 // ---- affine values
 
@@ -370,7 +378,7 @@ typedef struct Lockstep {
 } Lockstep;
 
 static void judge_control(Lockstep *j, AxisSet set) {
-  if (set & j->regs) refuse(j->v, "control that differs from register to register");
+  if (set & j->regs) refuse(j->v, differing_control);
 }
 
 // Behind the end of its result a filter may store anything (spare.c).
@@ -413,9 +421,29 @@ bool vary_is_guard(const KernStm *stm) {
   return true;
 }
 
+static void see_in_branch(KernVisitor *v, const KernStm *stm) {
+  KernStmKind kind = stm->kind;
+  if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_CHECK && kind != KERN_IF)
+    *(bool *)v->state = true;
+}
+
+// Scalars and checks alone: each register point can go through its own branch.
+static bool is_plain_branch(const KernStm *stm) {
+  bool more = false;
+  KernVisitor v = { .stm = see_in_branch, .state = &more };
+  kern_visit_block(&v, stm->u.cond.then_block);
+  kern_visit_block(&v, stm->u.cond.else_block);
+  return !more;
+}
+
 static void judge_if(Lockstep *j, const KernStm *stm) {
   AxisSet set = vary_term(j->v, stm->u.cond.condition);
-  if ((set & j->v->lanes) || !vary_is_guard(stm)) judge_control(j, set);
+  bool lanes = set & j->v->lanes;
+  if (!lanes && vary_is_guard(stm)) return;
+  if (lanes || !is_plain_branch(stm))
+    judge_control(j, set);
+  else if (set & j->regs)
+    j->v->branches = true;
 }
 
 static void judge_stm(KernVisitor *visitor, const KernStm *stm) {

@@ -45,3 +45,6 @@ bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit);
 bool vary_is_guard(const KernStm *stm);
 // Why the code cannot run in lockstep; NULL: it can.
 const char *vary_refuses(const Vary *v);
+// The same where the registers are those of an item on a GPU, whose points may each take a branch
+// of their own.  (A CPU's points are quicker one after the other then.)
+const char *vary_refuses_item(const Vary *v);

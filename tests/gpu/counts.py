@@ -80,6 +80,8 @@ CASES = [
     ("separable", ["[5]f32", "[8][8][128]f32"], "separable.top_0=F,separable.intra_1=F,separable.top_2=T,separable.top_6=T,separable.top_10=F,separable.intra_11=F,separable.top_12=T", SHARED),
     ("row_counts", ["16i64", "[1024]u8", "[1024][8]f32"], "", ""),
     ("planes", ["[16][128]f32"], "planes.top_0=F,planes.intra_1=F", ""),
+    ("dequantised", ["[64][64]u8", "[256]f32", "[64][64]f32"], "dequantised.top_0=F,dequantised.intra_1=F,dequantised.top_2=T", BLOCKS),
+    ("near", ["[512]f32", "[256]f32"], "near.top_0=T", SHARED),
     ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
 ]
 

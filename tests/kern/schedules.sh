@@ -696,6 +696,15 @@ entry main [n] [m] [k] (xs: [n]u8) (ys: [m]u8) (t: [k]i32) : [n]i32 =
 END
 "$flc" dump --recipes --code gpu shared_checks.fl > out
 expect 'what all points read is staged beside checks' 2 '^  stage' out
+cat > branches.fl << 'END'
+entry main [n] [m] [p] (a: [n][m]i32) (b: [m][p]i32) : [n][p]i32 =
+  #[flattening(only_outer)] map (\x -> map (\y ->
+    i32.sum (map2 (\c e -> if c < e then c / (e | 1) else e / 3) x y)) (transpose b)) a
+END
+"$flc" dump --recipes --code gpu branches.fl > out
+expect 'points of a block take branches of their own' 9 '^  bind .. to reg' out
+"$flc" dump --recipes branches.fl > out
+expect '... but not on CPUs' 0 '^  bind .. to reg' out
 
 cat > windows.fl << 'END'
 entry moving [n] (k: i64) (x: [n]f32) : []f32 = tabulate (n - k + 1) (\i -> f32.sum x[i:i + k])

@@ -365,34 +365,28 @@ static ImpBlock branch_block(KernCode *kc, const KernStm *stm, const KernBlock *
   return b.block;
 }
 
-// if condition { stores }   by register points, which differ in the condition.
-static void guard_copies(KernCode *kc, const KernStm *stm, AxisSet set) {
-  for (Copies c = copies_over(kc, set); copies_next(&c);) {
-    KernCode one = *kc;
-    one.fixed |= set;
-    const ImpExp *condition = lower_scalar(&one, stm->u.cond.condition);
-    ImpBlock block = branch_block(&one, stm, stm->u.cond.then_block);
-    imp_if(kc->k->b, condition, block);
-  }
-}
-
-static void lower_if(KernCode *kc, const KernStm *stm) {
-  if (in_lanes(kc, set_of_term(kc, stm->u.cond.condition))) {
-    lane_if(kc, stm);
-    return;
-  }
-  AxisSet set = set_of_term(kc, stm->u.cond.condition) & kc->open & ~kc->fixed;
-  if (set) {
-    guard_copies(kc, stm, set);
-    return;
-  }
+// The statement at the copy at hand of the register axes that it differs in.
+static void lower_if_here(KernCode *kc, const KernStm *stm) {
   const ImpExp *condition = lower_scalar(kc, stm->u.cond.condition);
-  for (int i = 0; i < stm->binder_count; i++)
-    declare_copies(kc, stm->binders[i], set_of_var(kc, stm->binders[i]));
   ImpBlock then_block = branch_block(kc, stm, stm->u.cond.then_block);
   ImpBlock else_block = branch_block(kc, stm, stm->u.cond.else_block);
   add_stm(kc,
           (ImpStm){ .kind = IMP_IF, .u.cond = { condition, then_block, else_block } });
+}
+
+static void lower_if(KernCode *kc, const KernStm *stm) {
+  AxisSet set = set_of_term(kc, stm->u.cond.condition);
+  if (in_lanes(kc, set)) {
+    lane_if(kc, stm);
+    return;
+  }
+  for (int i = 0; i < stm->binder_count; i++)
+    declare_copies(kc, stm->binders[i], set_of_var(kc, stm->binders[i]));
+  for (Copies c = copies_over(kc, set); copies_next(&c);) {
+    KernCode one = *kc;
+    one.fixed |= set & kc->open;
+    lower_if_here(&one, stm);
+  }
 }
 
 static void lower_while(KernCode *kc, const KernStm *stm) {

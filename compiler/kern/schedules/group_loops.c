@@ -29,15 +29,20 @@ int group_access_depends(const GroupLoops *s, const Access *access) {
 
 // ---- loops
 
-bool group_is_innermost(const KernBlock *block) {
-  for (int i = 0; i < block->count; i++)
-    if (kern_blocks(&block->stms[i]).count) return false;
-  return true;
+static void see_inner_loop(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
+}
+
+static bool is_innermost(const KernBlock *block) {
+  bool loops = false;
+  KernVisitor v = { .stm = see_inner_loop, .state = &loops };
+  kern_visit_block(&v, block);
+  return !loops;
 }
 
 static void see_axis_of_group(GroupLoops *s, const Axis *axis) {
   if (axis->bind != BIND_SEQ) return;
-  bool innermost = group_is_innermost(axis->body);
+  bool innermost = is_innermost(axis->body);
   if (axis != s->column) note_depends(s, axis->index, innermost ? ON_LOOP : ON_OUTER);
   for (int i = 0; i < axis->param_count; i++)
     note_depends(s, axis->params[i], ON_BOTH);
@@ -93,16 +98,25 @@ void group_find_loops(GroupLoops *s) {
   kern_visit_block(&v, s->kern->body);
 }
 
+typedef struct LoadsOfLoop {
+  const GroupLoops *loops;
+  int seen;   // by all together
+  bool both;  // one differs along both dimensions
+} LoadsOfLoop;
+
+static void see_load_of_loop(KernVisitor *v, Access access, bool stores) {
+  LoadsOfLoop *loads = v->state;
+  int on = group_access_depends(loads->loops, &access) & ON_BOTH;
+  loads->both = loads->both || on == ON_BOTH;
+  loads->seen |= on;
+  (void)stores;
+}
+
 bool group_gains_from_blocks(const GroupLoops *s, const Axis *axis) {
-  int seen = ON_NONE;
-  for (int i = 0; i < axis->body->count; i++) {
-    const KernStm *stm = &axis->body->stms[i];
-    if (stm->kind != KERN_LOAD) continue;
-    int on = group_access_depends(s, &stm->u.load) & ON_BOTH;
-    if (on == ON_BOTH) return false;
-    seen |= on;
-  }
-  return seen == ON_BOTH;
+  LoadsOfLoop loads = { .loops = s };
+  KernVisitor v = { .access = see_load_of_loop, .state = &loads };
+  kern_visit_block(&v, axis->body);
+  return loads.seen == ON_BOTH && !loads.both;
 }
 
 // ---- what they keep

@@ -32,8 +32,6 @@ const Axis *group_axis_around(const Kern *kern, const Axis *inner);
 void group_find_loops(GroupLoops *s);
 int group_term_depends(const GroupLoops *s, const Term *t);
 int group_access_depends(const GroupLoops *s, const Access *access);
-// Does the loop's body stand by itself?
-bool group_is_innermost(const KernBlock *block);
 
 // Do the loads of its body differ along one dimension, or along the other, but never along both?
 bool group_gains_from_blocks(const GroupLoops *s, const Axis *axis);

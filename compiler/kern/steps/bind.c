@@ -45,11 +45,16 @@ static void see_outermost(KernVisitor *v, const KernStm *stm) {
   if ((bind == BIND_LANE || bind == BIND_REG) && has_axis(stm, o->name)) o->found = stm;
 }
 
-static const char *lockstep_refuses(const Kern *kern, Name name) {
+static const char *refusal_of(const Step *s, const KernStm *stm) {
+  const Vary *vary = vary_stm(stm);
+  return s->groups ? vary_refuses_item(vary) : vary_refuses(vary);
+}
+
+static const char *lockstep_refuses(const Step *s, const Kern *kern, Name name) {
   Outermost o = { name, NULL };
   KernVisitor v = { .stm = see_outermost, .state = &o };
   kern_visit_block(&v, kern->body);
-  return vary_refuses(vary_stm(o.found));
+  return refusal_of(s, o.found);
 }
 
 // ---- the grid
@@ -175,27 +180,27 @@ const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind b
 const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind) {
   const Kern *bound = step_bind_unchecked(s, kern, name, bind);
   if (!bound || (bind != BIND_LANE && bind != BIND_REG)) return bound;
-  const char *reason = lockstep_refuses(bound, name);
+  const char *reason = lockstep_refuses(s, bound, name);
   return reason ? step_refuse(s, "%s: %s", name, reason) : bound;
 }
 
 // Why lockstep axes of the block, but for those within others, do not work.
-static const char *block_refuses(const KernBlock *block) {
+static const char *block_refuses(const Step *s, const KernBlock *block) {
   const char *reason = NULL;
   for (int i = 0; i < block->count && !reason; i++) {
     if (kern_is_lock(&block->stms[i])) {
-      reason = vary_refuses(vary_stm(&block->stms[i]));
+      reason = refusal_of(s, &block->stms[i]);
       continue;
     }
     KernBlockVec blocks = kern_blocks(&block->stms[i]);
     for (int k = 0; k < blocks.count && !reason; k++)
-      reason = block_refuses(blocks.at[k]);
+      reason = block_refuses(s, blocks.at[k]);
   }
   return reason;
 }
 
 const Kern *step_check_lockstep(Step *s, const Kern *kern) {
-  const char *reason = block_refuses(kern->body);
+  const char *reason = block_refuses(s, kern->body);
   return reason ? step_refuse(s, "%s", reason) : kern;
 }
 
