@@ -325,9 +325,6 @@ static Piece piece(CodeText *c, const ImpExp *e, Arith arith) {
   case IMP_MOST:
     return call_piece(helper_most(c, e->u.convert.arg->lanes),
                       vector_exp(c, e->u.convert.arg));
-  case IMP_PACKS:
-    return call_piece(helper_packs(c, e->u.convert.arg->lanes),
-                      vector_exp(c, e->u.convert.arg));
   case IMP_COUNT:
     return call_piece(helper_count(c, e->u.convert.arg->lanes),
                       vector_exp(c, e->u.convert.arg));

@@ -103,7 +103,8 @@ static void store_some(CodeText *c, const ImpStm *stm, const char *value,
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
   const char *function =
-      stm->u.store.packed ? helper_pack(c, mem, lanes) : helper_store_some(c, mem, lanes);
+      stm->u.store.packed ? helper_pack(c, mem, lanes, stm->u.store.over)
+                          : helper_store_some(c, mem, lanes);
   c_line(c, "%s(%s + (%s), %s, %s);", function, pointer_to(c, mem),
          c_size(c, stm->u.store.index), value, mask);
 }
@@ -399,8 +400,7 @@ const char *vector_exp(CodeText *c, const ImpExp *e) {
   case IMP_ANY:
   case IMP_ALL:
   case IMP_MOST:
-  case IMP_COUNT:
-  case IMP_PACKS: break;
+  case IMP_COUNT: break;
   }
   bug(c->e->c, (Loc){ 0 }, "an expression without vector code");
 }

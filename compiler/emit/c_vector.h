@@ -23,15 +23,20 @@ typedef struct VectorPlace {
 } VectorPlace;
 VectorPlace vector_place(const Mem *mem);
 
+// The text of a helper under construction, which ends where the next one begins, if it is fresh.
+Text *helper_begin(CodeText *c, const char *name, bool *fresh);
+const char *helper_memory_name(const char *what, const Mem *mem,
+                               int lanes);   // flc_<what>_f32_16g
+const char *helper_pointer(const Mem *mem);  // as a parameter: __global float *p
+
 const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbours
 const char *helper_store(CodeText *c, const Mem *mem, int lanes);
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indices)
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)
-// The lanes of the mask side by side, where helper_packs says so: (p, values, mask)
-const char *helper_pack(CodeText *c, const Mem *mem, int lanes);
-const char *helper_packs(CodeText *c, int lanes);  // (mask)
+// The lanes of the mask side by side: (p, values, mask); over: what lies behind may change.
+const char *helper_pack(CodeText *c, const Mem *mem, int lanes, bool over);
 const char *helper_permute(CodeText *c, const ImpExp *e);
 const char *helper_spread(CodeText *c, const Mem *mem, int run,
                           int lanes);  // (p, step, values)

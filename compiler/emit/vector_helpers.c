@@ -4,8 +4,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-// The text of a helper under construction, which ends where the next one begins.
-static Text *helper(CodeText *c, const char *name, bool *fresh) {
+Text *helper_begin(CodeText *c, const char *name, bool *fresh) {
   Name interned = name_of(c->e->c->names, name);
   *fresh = !map_has(c->helpers, interned);
   if (*fresh) {
@@ -22,13 +21,12 @@ VectorPlace vector_place(const Mem *mem) {
   return (VectorPlace){ "__global ", 'g' };
 }
 
-// flc_<what>_f32_16g
-static const char *memory_name(const char *what, const Mem *mem, int lanes) {
+const char *helper_memory_name(const char *what, const Mem *mem, int lanes) {
   return text_format("flc_%s_%s_%d%c", what, prim_type_name(mem->elem), lanes,
                      vector_place(mem).letter);
 }
 
-static const char *pointer(const Mem *mem) {
+const char *helper_pointer(const Mem *mem) {
   return text_format("%s%s *p", vector_place(mem).space, c_memory_type(mem->elem));
 }
 
@@ -37,7 +35,7 @@ static void declare_long(CodeText *c, PrimType type, int lanes) {
   const char *name = vector_memory_type(type, lanes), *elem = c_memory_type(type);
   bool fresh;
   if (lanes <= 16) return;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "#ifdef __clang__\ntypedef %s %s __attribute__((ext_vector_type(%d)));\n"
@@ -48,10 +46,10 @@ static void declare_long(CodeText *c, PrimType type, int lanes) {
 // A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and
 // vstore go by pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
 static const char *unaligned(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("unaligned", mem, lanes);
+  const char *name = helper_memory_name("unaligned", mem, lanes);
   bool fresh;
   declare_long(c, mem->elem, lanes);
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "#ifdef __clang__\ntypedef %s %s __attribute__((aligned(%d)));\n#endif\n",
@@ -67,27 +65,29 @@ static const char *load_without_clang(const Mem *mem, int lanes) {
 }
 
 const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("load", mem, lanes), *type = unaligned(c, mem, lanes);
+  const char *name = helper_memory_name("load", mem, lanes),
+             *type = unaligned(c, mem, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "static %s %s(const %s) {\n#ifdef __clang__\n  return *(const %s%s *)p;\n"
                 "#else\n%s#endif\n}\n",
-                vector_memory_type(mem->elem, lanes), name, pointer(mem),
+                vector_memory_type(mem->elem, lanes), name, helper_pointer(mem),
                 vector_place(mem).space, type, load_without_clang(mem, lanes));
   return name;
 }
 
 const char *helper_store(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("store", mem, lanes), *type = unaligned(c, mem, lanes);
+  const char *name = helper_memory_name("store", mem, lanes),
+             *type = unaligned(c, mem, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "static void %s(%s, %s x) {\n#ifdef __clang__\n  *(%s%s *)p = x;\n"
                 "#else\n  vstore%d(x, 0, p);\n#endif\n}\n",
-                name, pointer(mem), vector_memory_type(mem->elem, lanes),
+                name, helper_pointer(mem), vector_memory_type(mem->elem, lanes),
                 vector_place(mem).space, type, lanes);
   return name;
 }
@@ -103,13 +103,13 @@ static void add_element(Text *t, const Mem *mem, int lane, const char *at) {
 }
 
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("gather", mem, lanes);
+  const char *name = helper_memory_name("gather", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s, long%d at) {\n  return (%s)(", type, name,
-              pointer(mem), lanes, type);
+              helper_pointer(mem), lanes, type);
   for (int i = 0; i < lanes; i++) {
     text_add(t, i ? ", " : "");
     add_element(t, mem, i, text_format("at.s%c", vector_digit(i)));
@@ -127,7 +127,7 @@ static const char *repeated(const char *digits, bool twice) {
 const char *helper_popc(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("flc_popc_%s_%d", prim_type_name(type), lanes);
   bool fresh, wide = prim_bits(type) == 64;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   const char *fields = wide ? "ulong" : "uint";
   const char *odd = repeated("55555555", wide), *pairs = repeated("33333333", wide),
@@ -149,14 +149,14 @@ static const char *of_run(const char *name, int run) {
 }
 
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
-  const char *name = memory_name(of_run("strided", run), mem, lanes);
+  const char *name = helper_memory_name(of_run("strided", run), mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
   const char *piece = run > 1 ? helper_load(c, mem, run) : NULL;
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s, long step) {\n  return (%s)(", type, name,
-              pointer(mem), type);
+              helper_pointer(mem), type);
   for (int i = 0; i < lanes / run; i++) {
     text_add(t, i ? ", " : "");
     if (run > 1)
@@ -170,13 +170,13 @@ const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
 
 // Mostly all lanes store: no test for each of them then.
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) {
-  const char *name = memory_name(masked ? "scatter_some" : "scatter", mem, lanes);
+  const char *name = helper_memory_name(masked ? "scatter_some" : "scatter", mem, lanes);
   const char *whole = masked ? helper_scatter(c, mem, lanes, false) : NULL,
              *all = masked ? helper_all(c, lanes) : NULL;
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static void %s(%s, long%d at, %s x", name, pointer(mem), lanes,
+  text_printf(t, "static void %s(%s, long%d at, %s x", name, helper_pointer(mem), lanes,
               vector_memory_type(mem->elem, lanes));
   if (masked) text_printf(t, ", int%d mask", lanes);
   text_add(t, ") {\n");
@@ -192,106 +192,13 @@ const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) 
   return name;
 }
 
-// The lanes that hold as bits, where FLC_HAS_COMPRESS.
-static const char *helper_bits(CodeText *c) {
-  bool fresh;
-  Text *t = helper(c, "flc_bits", &fresh);
-  if (fresh)
-    text_add(t, "#ifdef FLC_HAS_COMPRESS\nstatic uint flc_bits(int16 mask) {\n"
-                "  return (ushort)__builtin_ia32_cvtd2mask512(mask);\n}\n#endif\n");
-  return "flc_bits";
-}
-
-// What stores the lanes of the bits side by side, by the instruction that processors with AVX-512
-// have for it: numbers of 8 and 16 bits as ints.
-static const char *helper_compress(CodeText *c, int bytes) {
-  static const char letters[] = { [1] = 'q', [2] = 'h', [4] = 's', [8] = 'd' };
-  static const char *const elems[] = {
-    [1] = "char", [2] = "short", [4] = "int", [8] = "long"
-  };
-  const char *name = text_format("flc_compress_%d", bytes), *elem = elems[bytes];
-  bool fresh;
-  Text *t = helper(c, name, &fresh);
-  if (!fresh) return name;
-  const char *wide = bytes == 8 ? "long8" : "int16",
-             *of = bytes == 8 ? "uchar" : "ushort";
-  text_printf(t, "#ifdef FLC_HAS_COMPRESS\nstatic void %s(size_t p, %s x, uint bits) {\n",
-              name, wide);
-  text_printf(t,
-              "  %s packed = __builtin_ia32_compress%ci512_mask(x, (%s)(0), (%s)bits);\n",
-              wide, bytes == 8 ? 'd' : 's', wide, of);
-  text_printf(t, "  __builtin_ia32_storedqu%ci%d_mask((%s *)p, ", letters[bytes],
-              bytes < 4 ? 128 * bytes : 512, elem);
-  text_printf(t, bytes < 4 ? "convert_%s16(packed)" : "packed", elem);
-  text_printf(t, ", (%s)((1u << popcount(bits)) - 1));\n}\n#endif\n", of);
-  return name;
-}
-
-static void add_compressed(Text *t, const Mem *mem, const char *compress) {
-  int bytes = prim_size_bytes(mem->elem);
-  text_add(t, "#ifdef FLC_HAS_COMPRESS\n  uint bits = flc_bits(mask);\n");
-  if (bytes == 8)
-    text_printf(t,
-                "  %s((size_t)p, as_long8(x.lo), bits & 0xff);\n"
-                "  p += popcount(bits & 0xff);\n"
-                "  %s((size_t)p, as_long8(x.hi), bits >> 8);\n",
-                compress, compress);
-  else
-    text_printf(t, "  %s((size_t)p, %s, bits);\n", compress,
-                bytes == 4 ? "as_int16(x)" : "convert_int16(x)");
-  text_add(t, "#else\n");
-}
-
-const char *helper_packs(CodeText *c, int lanes) {
-  const char *name = text_format("flc_packs_%d", lanes), *all = helper_all(c, lanes),
-             *any = helper_any(c, lanes);
-  bool fresh;
-  Text *t = helper(c, name, &fresh);
-  if (!fresh) return name;
-  text_printf(t, "static int %s(int%d mask) {\n", name, lanes);
-  if (lanes == 16) text_add(t, "#ifdef FLC_HAS_COMPRESS\n  return 1;\n#endif\n");
-  text_printf(t, "  return %s(mask) || !%s(mask);\n}\n", all, any);
-  return name;
-}
-
-const char *helper_pack(CodeText *c, const Mem *mem, int lanes) {
-  bool fresh, whole = lanes == 16;
-  const char *name = memory_name("pack", mem, lanes),
-             *store = helper_store(c, mem, lanes), *any = helper_any(c, lanes),
-             *compress = whole ? helper_compress(c, prim_size_bytes(mem->elem)) : NULL;
-  if (whole) helper_bits(c);
-  Text *t = helper(c, name, &fresh);
-  if (!fresh) return name;
-  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
-              vector_memory_type(mem->elem, lanes), lanes);
-  if (whole) add_compressed(t, mem, compress);
-  text_printf(t, "  if (%s(mask)) %s(p, x);\n", any, store);
-  text_add(t, whole ? "#endif\n}\n" : "}\n");
-  return name;
-}
-
-const char *helper_count(CodeText *c, int lanes) {
-  const char *name = text_format("flc_count_%d", lanes),
-             *bits = lanes == 16 ? helper_bits(c) : NULL;
-  bool fresh;
-  Text *t = helper(c, name, &fresh);
-  if (!fresh) return name;
-  text_printf(t, "static long %s(int%d v%d) {\n", name, lanes, lanes);
-  if (bits)
-    text_printf(t, "#ifdef FLC_HAS_COMPRESS\n  return popcount(%s(v16));\n#else\n", bits);
-  for (int half = lanes / 2; half >= 2; half /= 2)
-    text_printf(t, "  int%d v%d = v%d.lo + v%d.hi;\n", half, half, 2 * half, 2 * half);
-  text_printf(t, "  return -(long)(v2.x + v2.y);\n%s}\n", bits ? "#endif\n" : "");
-  return name;
-}
-
 const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
-  const char *name = memory_name(of_run("spread", run), mem, lanes);
+  const char *name = helper_memory_name(of_run("spread", run), mem, lanes);
   const char *piece = run > 1 ? helper_store(c, mem, run) : NULL;
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static void %s(%s, long step, %s x) {\n", name, pointer(mem),
+  text_printf(t, "static void %s(%s, long step, %s x) {\n", name, helper_pointer(mem),
               vector_memory_type(mem->elem, lanes));
   for (int i = 0; run <= 1 && i < lanes; i++)
     text_printf(t, "  p[%d * step] = x.s%c;\n", i, vector_digit(i));
@@ -306,12 +213,13 @@ const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
 }
 
 const char *helper_store_some(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = memory_name("store_some", mem, lanes), *all = helper_all(c, lanes);
+  const char *name = helper_memory_name("store_some", mem, lanes),
+             *all = helper_all(c, lanes);
   const char *store = helper_store(c, mem, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, pointer(mem),
+  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, helper_pointer(mem),
               vector_memory_type(mem->elem, lanes), lanes);
   text_printf(t, "  if (%s(mask)) {\n    %s(p, x);\n    return;\n  }\n", all, store);
   for (int i = 0; i < lanes; i++)
@@ -327,7 +235,7 @@ const char *helper_each(CodeText *c, const char *function, const ImpExp *e) {
   const char *name = text_format("%s_%d", function, lanes);
   const char *type = vector_type(e->type, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(", type, name);
   for (int i = 0; i < count; i++)
@@ -368,7 +276,7 @@ const char *helper_divide(CodeText *c, const char *function, const ImpExp *e) {
   const char *each = helper_each(c, function, e), *type = vector_type(e->type, e->lanes);
   const char *name = text_format("%s_at_once", each);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s a, %s b) {\n", type, name, type, type);
   text_add(t, "#ifdef cl_khr_fp64\n");
@@ -405,7 +313,7 @@ const char *helper_round(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("flc_round_%s_%d", prim_type_name(type), lanes);
   const char *vector = vector_type(type, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (fresh)
     text_printf(t,
                 "static %s %s(%s x) {\n#ifdef FLC_HAS_ROUNDEVEN\n"
@@ -422,7 +330,7 @@ const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   bool small = prim_bits(to) <= 16;
   const char *all = small ? NULL : helper_all(c, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   const char *in = vector_type(from, lanes), *out = vector_type(to, lanes);
   const char *mask = vector_type(from == PRIM_F64 ? PRIM_I64 : PRIM_I32, lanes);
@@ -454,7 +362,7 @@ const char *helper_half(CodeText *c, PrimType to, int lanes) {
   const char *name =
       text_format(to == PRIM_F16 ? "flc_f32_to_f16_%d" : "flc_f16_to_f32_%d", lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   if (to == PRIM_F16)
     text_printf(t,
@@ -473,7 +381,7 @@ const char *helper_pick(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("flc_pick_%s_%d", prim_type_name(type), lanes);
   const char *elem = type == PRIM_BOOL ? "int" : c_type(type);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s values, long lane) {\n  %s each[%d];\n", elem, name,
               vector_type(type, lanes), elem, lanes);
@@ -484,7 +392,7 @@ const char *helper_pick(CodeText *c, PrimType type, int lanes) {
 const char *helper_most(CodeText *c, int lanes) {
   const char *name = text_format("flc_most_%d", lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static long %s(long%d v%d) {\n", name, lanes, lanes);
   for (int half = lanes / 2; half >= 2; half /= 2)
@@ -499,7 +407,7 @@ const char *helper_most(CodeText *c, int lanes) {
 const char *helper_any(CodeText *c, int lanes) {
   const char *name = text_format("flc_any_%d", lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static int %s(int%d mask) {\n  return %s;\n}\n", name, lanes,
               emit_any_lane("mask", lanes));
@@ -509,7 +417,7 @@ const char *helper_any(CodeText *c, int lanes) {
 const char *helper_all(CodeText *c, int lanes) {
   const char *name = text_format("flc_all_%d", lanes), *any = helper_any(c, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static int %s(int%d mask) {\n  return !%s(~mask);\n}\n", name, lanes,
               any);
@@ -519,7 +427,7 @@ const char *helper_all(CodeText *c, int lanes) {
 const char *helper_first(CodeText *c, int lanes) {
   const char *name = text_format("flc_first_%d", lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static int %s(int%d mask) {\n  int each[%d], lane = 0;\n", name, lanes,
               lanes);
@@ -532,7 +440,7 @@ const char *helper_first(CodeText *c, int lanes) {
 const char *helper_iota(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("FLC_IOTA_%s_%d", prim_type_name(type), lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "#define %s ((%s)(", name, vector_type(type, lanes));
   for (int i = 0; i < lanes; i++)
@@ -601,7 +509,7 @@ const char *helper_permute(CodeText *c, const ImpExp *e) {
              *of = vector_type(e->type, e->u.permute.a->lanes),
              *name = permutation_name(e);
   declare_long(c, e->type, e->u.permute.a->lanes);
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s a%s) {\n#ifdef __clang__\n", type, name, of,
               two ? text_format(", %s b", of) : "");

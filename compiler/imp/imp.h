@@ -60,7 +60,6 @@ typedef enum ImpExpKind {
   IMP_ALL,      // do all?  u.convert
   IMP_MOST,     // the greatest lane (i64): u.convert
   IMP_COUNT,    // how many hold (i64): u.convert
-  IMP_PACKS,  // can those that hold be stored side by side at once, on this device?  u.convert
 } ImpExpKind;
 
 enum { IMP_CHECK_VALUES = 8 };  // RT_MAX_CHECK_VALUES of the runtime
@@ -211,12 +210,13 @@ struct ImpStm {
     } assign;
     // step: lanes are so far apart (NULL: 1, or the index is a vector);
     // mask: of these lanes (NULL: all); run: so many lanes side by side, of a `step` (0: one);
-    // packed: those of the mask go side by side, whatever is between them, from the index on
+    // packed: those of the mask go side by side, whatever is between them, from the index on;
+    // over: and what lies behind them, up to as many elements as there are lanes, may change
     struct {
       const Mem *mem;
       const ImpExp *index, *value, *step, *mask;
       int run;
-      bool packed;
+      bool packed, over;
     } store;
     struct {
       PrimOp op;
@@ -424,6 +424,7 @@ const ImpExp *imp_var(const Var *var);
 const ImpExp *imp_const(Prim constant);
 const ImpExp *imp_i64(int64_t value);
 bool imp_is_i64(const ImpExp *e, int64_t value);
+bool imp_is_true(const ImpExp *e);
 const ImpExp *imp_atom(Atom a);
 // Fold constants and the neutral cases of integer arithmetic.
 const ImpExp *imp_op1(PrimOp op, const ImpExp *a);
@@ -460,7 +461,7 @@ const ImpExp *imp_permute_to(const ImpExp *a, const ImpExp *b, const signed char
                              int lanes);
 const ImpExp *imp_pick(const ImpExp *vector, const ImpExp *which);
 const ImpExp *imp_over_lanes(ImpExpKind kind,
-                             const ImpExp *a);  // IMP_ANY .. IMP_PACKS
+                             const ImpExp *a);  // IMP_ANY .. IMP_COUNT
 const ImpExp *imp_size_exp(
     const SizeExp *e);  // saturating on the host: marked by type i64 and add/mul
 

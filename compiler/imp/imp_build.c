@@ -21,7 +21,7 @@ bool imp_is_i64(const ImpExp *e, int64_t value) {
   return e->kind == IMP_CONST && e->type == PRIM_I64 && e->u.constant.u.i == value;
 }
 
-static bool is_true(const ImpExp *e) {
+bool imp_is_true(const ImpExp *e) {
   return e->kind == IMP_CONST && e->type == PRIM_BOOL && e->u.constant.u.i;
 }
 
@@ -141,8 +141,8 @@ const ImpExp *imp_max(const ImpExp *a, const ImpExp *b) { return imp_op2(OP_MAX,
 const ImpExp *imp_less(const ImpExp *a, const ImpExp *b) { return imp_op2(OP_LT, a, b); }
 
 const ImpExp *imp_and(const ImpExp *a, const ImpExp *b) {
-  if (is_true(a)) return b;
-  return is_true(b) ? a : imp_op2(OP_LAND, a, b);
+  if (imp_is_true(a)) return b;
+  return imp_is_true(b) ? a : imp_op2(OP_LAND, a, b);
 }
 
 const ImpExp *imp_convert(PrimType to, const ImpExp *a) {
@@ -163,7 +163,7 @@ const ImpExp *imp_bits(PrimType to, const ImpExp *a) {
 }
 
 const ImpExp *imp_select(const ImpExp *condition, const ImpExp *a, const ImpExp *b) {
-  if (is_true(condition)) return a;
+  if (imp_is_true(condition)) return a;
   const ImpExp *all[] = { condition, a, b };
   int lanes = most_lanes(all, 3);
   return make((ImpExp){ .kind = IMP_SELECT,

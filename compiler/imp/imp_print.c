@@ -110,7 +110,6 @@ static void print_exp(Text *t, const ImpExp *e) {
   case IMP_ALL: print_function(t, "all", e); return;
   case IMP_MOST: print_function(t, "most", e); return;
   case IMP_COUNT: print_function(t, "count", e); return;
-  case IMP_PACKS: print_function(t, "packs", e); return;
   }
 }
 
@@ -356,6 +355,7 @@ static void print_stm(Text *t, const ImpStm *stm) {
   case IMP_ASSIGN: print_assign(t, stm); return;
   case IMP_STORE:
     print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value);
+    if (stm->u.store.packed) text_add(t, stm->u.store.over ? " packed, over" : " packed");
     return;
   case IMP_ATOMIC: print_atomic(t, stm); return;
   case IMP_LOCKED: print_locked(t, stm); return;

@@ -19,8 +19,7 @@ int imp_operands(const ImpExp *e, const ImpExp **out) {
   case IMP_ANY:
   case IMP_ALL:
   case IMP_MOST:
-  case IMP_COUNT:
-  case IMP_PACKS: out[0] = e->u.convert.arg; return 1;
+  case IMP_COUNT: out[0] = e->u.convert.arg; return 1;
   case IMP_LOAD: out[0] = e->u.load.index; return 1;
   case IMP_STRIDED:
     out[0] = e->u.strided.index;

@@ -370,15 +370,17 @@ static bool add_packed_store(Packing *p, const KernStm *stm, const Term *conditi
                              PackedStoreVec *out) {
   Access to = stm->u.store.to;
   const Term *value = stm->u.store.value;
+  bool over = false;
   if (to.tensor->rank != 1 || is_counted(p, value)) return false;
   const Term *index = to.index[0], *choice = let_by(p, index);
   if (to.tensor->spare && !condition && choice->kind == TERM_SELECT) {
     condition = choice->u.select.condition;
     index = choice->u.select.a;
+    over = term_same(choice->u.select.b, to.tensor->dims[0]);
   }
   for (int i = 0; i < out->count; i++)  // the order of stores to one place matters
     if (tensor_root(out->at[i]->to.tensor) == tensor_root(to.tensor)) return false;
-  PackedStore *store = new_node(PackedStore, .to = to, .value = value);
+  PackedStore *store = new_node(PackedStore, .to = to, .value = value, .over = over);
   if (condition && !(store->width = width_of(p, condition, index))) return false;
   vec_push(out, store);
   const Term *place = let_by(p, term_replace(let_by(p, index), inlined_var, p));
@@ -386,7 +388,9 @@ static bool add_packed_store(Packing *p, const KernStm *stm, const Term *conditi
     if (!store->width) return false;
     store->width = term_min(store->width, term_i64(INT64_C(1) << 31));
   }
-  return add_pieces(p, place, NULL, MOST_BRANCHES, store) && store->count > 0;
+  if (!add_pieces(p, place, NULL, MOST_BRANCHES, store)) return false;
+  store->over &= store->count == 1;
+  return store->count > 0;
 }
 
 static bool add_guarded(Packing *p, const KernStm *stm, PackedStoreVec *out) {

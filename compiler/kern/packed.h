@@ -18,6 +18,7 @@ typedef struct PackedPiece {
 typedef struct PackedStore {
   Access to;
   const Term *value, *width;
+  bool over;  // what lies behind the elements is stored later, or by no one
   PackedPiece pieces[MOST_PIECES];
   int count;
 } PackedStore;

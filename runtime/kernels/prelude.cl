@@ -37,6 +37,10 @@
       __has_builtin(__builtin_ia32_storedqudi512_mask)
 #    define FLC_HAS_COMPRESS
 #  endif
+#  if defined(__AVX2__) && __has_builtin(__builtin_ia32_permvarsi256) && \
+      __has_builtin(__builtin_ia32_movmskps256) && __has_builtin(__builtin_popcount)
+#    define FLC_HAS_PERMUTE
+#  endif
 #endif
 
 #ifndef FLC_CUDA

@@ -33,6 +33,9 @@ expect 'a filter takes the counts of its chunks' 0 '^kernel main.segscan_sums ' 
 expect 'a filter fills nothing, stores no offsets' 0 '^kernel main.segmap ' out
 expect 'a filter has the counts and the result in memory, and the length' 3 '^ +alloc ' code
 
+expect 'what one core keeps may lie on what follows, what chunks keep may not' 1 ' packed, over$' code
+expect 'the device has no say in whether they are packed' 0 'packs[(]' code
+
 cat > apart.fl << 'END'
 entry along [n] [m] (xs: [n][m]f32) : [n][m]f32 =
   map (\x -> (loop (s, out) = (1, replicate m 0) for i < m do let s = x[i] / s in (s, out with [i] = s)).1) xs

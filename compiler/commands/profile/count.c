@@ -77,8 +77,7 @@ static bool known_value(const Counting *n, const ImpExp *e, Prim *out) {
   case IMP_ANY:
   case IMP_ALL:
   case IMP_MOST:
-  case IMP_COUNT:
-  case IMP_PACKS: return false;
+  case IMP_COUNT: return false;
   }
   return false;
 }

@@ -113,7 +113,6 @@ static Motion motion_of(const Reads *r, const ImpExp *e) {
   case IMP_ALL:
   case IMP_MOST:
   case IMP_COUNT:
-  case IMP_PACKS:
   case IMP_SHUFFLE: return (Motion){ STEP_OTHER, false, 0 };
   case IMP_ITEM: return motion_of_item(r, e->u.item);
   }

@@ -28,7 +28,7 @@ static const ImpExp *piece_count(const PackedCode *p, const PackedPiece *piece) 
 // Do the elements of the piece lie as it says?
 static const ImpExp *piece_holds(const PackedCode *p, const PackedStore *store,
                                  const PackedPiece *piece) {
-  const ImpExp *holds = imp_over_lanes(IMP_PACKS, p->flags[piece->flag]);
+  const ImpExp *holds = imp_const(prim_bool(true));
   if (piece->only) {
     const ImpExp *only = lower_vector(p->kc, piece->only);
     PrimOp op = piece->others ? OP_NE : OP_EQ;
@@ -61,10 +61,10 @@ static const ImpExp *all_hold(const PackedCode *p, const Axis *axis) {
     for (int k = 0; k < store->count; k++)
       holds = imp_and(holds, piece_holds(p, store, &store->pieces[k]));
   }
-  return declared(p->kc, "packed", holds);
+  return holds;
 }
 
-static void store_pieces(PackedCode *p, const PackedStore *store) {
+static void store_pieces(const PackedCode *p, const PackedStore *store) {
   const Arr *arr = memory_at(p->kc, store->to.tensor);
   const ImpExp *value = declared(p->kc, "value", lower_vector(p->kc, store->value));
   for (int k = 0; k < store->count; k++) {
@@ -72,17 +72,21 @@ static void store_pieces(PackedCode *p, const PackedStore *store) {
     const ImpExp *at = imp_add(arr->offset, lower_scalar(p->kc, piece->first));
     const ImpExp *mask = declared(p->kc, "mask", piece_mask(p, piece));
     add_stm(p->kc, (ImpStm){ .kind = IMP_STORE,
-                             .u.store = { arr->mem, at, value, NULL, mask, 0, true } });
+                             .u.store = { arr->mem, at, value, NULL, mask, 0, true,
+                                          store->over } });
   }
+}
+
+static void store_packed(const PackedCode *p) {
+  for (int i = 0; i < p->scan->stores.count; i++)
+    store_pieces(p, p->scan->stores.at[i]);
 }
 
 static ImpBlock packed_stores(const PackedCode *p) {
   ImpBuilder b;
   Code code;
   KernCode inner = inner_code(p->kc, &code, &b);
-  PackedCode in = { &inner, p->scan, p->flags, p->counts };
-  for (int i = 0; i < p->scan->stores.count; i++)
-    store_pieces(&in, p->scan->stores.at[i]);
+  store_packed(&(PackedCode){ &inner, p->scan, p->flags, p->counts });
   return b.block;
 }
 
@@ -132,8 +136,11 @@ bool lower_packed_scan(KernCode *outer, KernCode *kc, const KernStm *stm) {
   lower_block(kc, scan->plain);
   if (!scan->stores.count) return true;
   const ImpExp *holds = all_hold(&p, axis);
-  ImpBlock packed = packed_stores(&p);
-  add_stm(kc, (ImpStm){ .kind = IMP_IF,
-                        .u.cond = { holds, packed, single_stores(kc, axis, scan) } });
+  if (imp_is_true(holds))
+    store_packed(&p);
+  else
+    add_stm(kc, (ImpStm){ .kind = IMP_IF,
+                          .u.cond = { declared(kc, "packed", holds), packed_stores(&p),
+                                      single_stores(kc, axis, scan) } });
   return true;
 }
