@@ -111,34 +111,35 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
   reverse_places_leave(s, p);
 }
 
-// ---- adding up
+// ---- which numbers places have
 
-// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i, ..] of the adjoint.
-typedef struct AdBlock {
-  Atom values;
-  Atom *offsets;
-  const AdPlace *places;  // which of them wrap
-} AdBlock;
+// The dimensions of the values whose numbers are part of a place: one, or two.
+typedef struct AdPair {
+  int first, second;  // second -1: one
+} AdPair;
 
-// The dimension of the values whose number is part of place d; -1: none or several.
-static int dim_of(const AdPoints *p, int d) {
-  int dim = -1;
-  vec_each (const AdTerm *, term, &p->places[d].terms) {
+static bool find_pair(const AdPoints *p, const AdPlace *place, AdPair *out) {
+  *out = (AdPair){ -1, -1 };
+  bool turned = place->wraps;
+  vec_each (const AdTerm *, term, &place->terms) {
     if (term->kind == TERM_ATOM) continue;
-    if (dim >= 0) return -1;
-    dim = term->kind == TERM_WITHIN ? p->lead + term->dim : p->lead - 1 - term->dim;
+    int dim = term->kind == TERM_WITHIN ? p->lead + term->dim : p->lead - 1 - term->dim;
+    turned |= term->minus;
+    if (out->second >= 0) return false;
+    *(out->first < 0 ? &out->first : &out->second) = dim;
   }
-  return dim;
+  return out->first >= 0 && (out->second < 0 || !turned);
 }
 
-static bool find_dims(const AdPoints *p, int *dims) {
-  int rank = p->array->type.rank;
-  if (!p->places) return false;
-  for (int d = 0; d < rank; d++) {
-    dims[d] = dim_of(p, d);
-    if (dims[d] < 0) return false;
-    for (int k = 0; k < d; k++)
-      if (dims[k] == dims[d]) return false;
+// No dimension of the values is part of two places.
+static bool find_pairs(const AdPoints *p, AdPair *pairs) {
+  uint64_t seen = 0;
+  for (int d = 0; d < p->array->type.rank; d++) {
+    if (!find_pair(p, &p->places[d], &pairs[d])) return false;
+    uint64_t here = UINT64_C(1) << pairs[d].first;
+    if (pairs[d].second >= 0) here |= UINT64_C(1) << pairs[d].second;
+    if (seen & here) return false;
+    seen |= here;
   }
   return true;
 }
@@ -163,16 +164,149 @@ static Atom sum_others(Builder *b, Atom values, const int *dims, int rank) {
   return values;
 }
 
-static AdBlock block_of(Builder *b, const AdPoints *p, const int *dims) {
-  int rank = p->array->type.rank;
-  CoreType type = atom_type(p->values);
-  DimIndex *turned = new_array(DimIndex, rank);
-  AdBlock block = { .offsets = new_array(Atom, rank), .places = p->places };
-  for (int d = 0; d < rank; d++) {
-    Atom count = type.dims[dims[d]], sum = atom_i64(0);
+static Atom within(Builder *b, Atom exists, Atom place, Atom size) {
+  Atom low = ad_op2(b, OP_LE, atom_i64(0), place);
+  Atom high = ad_op2(b, OP_LT, place, size);
+  return ad_op2(b, OP_LAND, exists, ad_op2(b, OP_LAND, low, high));
+}
+
+// values[places[0], ..], or 0 where there is no such element.
+static Atom value_if(Builder *b, Atom exists, Atom values, const Atom *places) {
+  CoreType type = atom_type(values);
+  Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
+  Atom value = core_let(&yes, "value", exp_index(values, places, type.rank, false));
+  Atom zero = atom_const(prim_zero(type.elem));
+  return core_let(b, "added",
+                  exp_if(exists, core_body(&yes, &value, 1), core_body(&no, &zero, 1)));
+}
+
+// ---- two numbers in a place: sums of diagonals
+
+// Values by the second numbers of pairs that have one, then by the first numbers of all.
+typedef struct Diagonals {
+  Atom values;
+  const AdPair *pairs;
+  int rank, seconds;
+  Atom *places;  // in the values
+} Diagonals;
+
+static Atom diagonal_value(Builder *b, const Diagonals *s, const Atom *sums) {
+  CoreType type = atom_type(s->values);
+  int second = 0;
+  Atom exists = atom_bool(true);
+  for (int d = 0; d < s->rank; d++) {
+    int at = s->seconds + d;
+    s->places[at] = sums[d];
+    if (s->pairs[d].second < 0) continue;
+    s->places[at] = size_sub(b, sums[d], s->places[second++]);
+    exists = within(b, exists, s->places[at], type.dims[at]);
+  }
+  return value_if(b, exists, s->values, s->places);
+}
+
+// Over second numbers from dimension `at` on.
+static Atom diagonal_sum(Builder *b, const Diagonals *s, const Atom *sums, int at) {
+  if (at == s->seconds) return diagonal_value(b, s, sums);
+  AdLambda l = ad_lambda(b);
+  CoreType type = atom_type(s->values);
+  Atom all = ad_iota(b, type.dims[at]);
+  s->places[at] = ad_param(&l, "second", type_scalar(PRIM_I64));
+  Atom summand = diagonal_sum(&l.b, s, sums, at + 1);
+  RedOp op = ad_red_op(b, OP_ADD, prim_zero(type.elem));
+  Soac soac = { .width = type.dims[at],
+                .fn = ad_lambda_end(&l, &summand, 1),
+                .arrays = mem_copy(&all, sizeof all),
+                .array_count = 1,
+                .ops = mem_copy(&op, sizeof op),
+                .op_count = 1 };
+  return core_let(b, "total", exp_soac(EXP_REDOMAP, soac));
+}
+
+// How many sums each pair has.
+static Atom *sum_counts(Builder *b, const Diagonals *s) {
+  const Atom *dims = atom_type(s->values).dims;
+  Atom *counts = new_array(Atom, s->rank);
+  int second = 0;
+  for (int d = 0; d < s->rank; d++) {
+    counts[d] = dims[s->seconds + d];
+    if (s->pairs[d].second < 0) continue;
+    Atom both = size_add(b, counts[d], dims[second++]);
+    counts[d] = ad_op2(b, OP_MAX, size_sub(b, both, atom_i64(1)), atom_i64(0));
+  }
+  return counts;
+}
+
+// For all sums from that of pair d on.
+static Atom diagonal_sums(Builder *b, const Diagonals *s, const Atom *counts, Atom *sums,
+                          int d) {
+  if (d == s->rank) return diagonal_sum(b, s, sums, 0);
+  AdLambda l = ad_lambda(b);
+  sums[d] = ad_param(&l, "sum", type_scalar(PRIM_I64));
+  Atom all = ad_iota(b, counts[d]), row = diagonal_sums(&l.b, s, counts, sums, d + 1);
+  return core_let(b, "sums", exp_map(counts[d], ad_lambda_end(&l, &row, 1), &all, 1));
+}
+
+// The values by the sums of the numbers in each pair.
+static Atom by_sums(Builder *b, const AdPoints *p, const AdPair *pairs) {
+  int rank = p->array->type.rank, count = 0, *dims = new_array(int, 2 * rank);
+  for (int d = 0; d < rank; d++)
+    if (pairs[d].second >= 0) dims[count++] = pairs[d].second;
+  int seconds = count;
+  for (int d = 0; d < rank; d++)
+    dims[count++] = pairs[d].first;
+  Atom values = sum_others(b, p->values, dims, count);
+  if (!seconds) return values;
+  Diagonals s = { values, pairs, rank, seconds, new_array(Atom, count) };
+  return diagonal_sums(b, &s, sum_counts(b, &s), new_array(Atom, rank), 0);
+}
+
+static Atom product_of(Builder *b, const AdPoints *p, const AdPair *pairs, bool seconds) {
+  Atom product = atom_i64(1);
+  for (int d = 0; d < p->array->type.rank; d++)
+    if (pairs[d].second >= 0)
+      product =
+          size_mul(b, product,
+                   atom_type(p->values).dims[seconds ? pairs[d].second : pairs[d].first]);
+  return product;
+}
+
+static AdPair *swapped(const AdPair *pairs, int rank) {
+  AdPair *out = new_array(AdPair, rank);
+  for (int d = 0; d < rank; d++)
+    out[d] = pairs[d].second < 0 ? pairs[d] : (AdPair){ pairs[d].second, pairs[d].first };
+  return out;
+}
+
+// Each sum takes as many steps as there are second numbers, which are to be the fewer.
+static Atom sums_of_pairs(Builder *b, const AdPoints *p, const AdPair *pairs) {
+  const AdPair *other = swapped(pairs, p->array->type.rank);
+  Atom firsts = product_of(b, p, pairs, false), seconds = product_of(b, p, pairs, true);
+  if (seconds.kind == ATOM_CONST) return by_sums(b, p, pairs);
+  if (firsts.kind == ATOM_CONST) return by_sums(b, p, other);
+  Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
+  Atom few = ad_op2(b, OP_LE, seconds, firsts);
+  Atom here = by_sums(&yes, p, pairs), there = by_sums(&no, p, other);
+  return core_let(b, "sums",
+                  exp_if(few, core_body(&yes, &here, 1), core_body(&no, &there, 1)));
+}
+
+// ---- blocks
+
+// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i, ..] of the adjoint.
+typedef struct AdBlock {
+  Atom values;
+  Atom *offsets;
+  const AdPlace *places;  // which of them wrap
+} AdBlock;
+
+static AdBlock block_of(Builder *b, const AdPoints *p, Atom values) {
+  CoreType type = atom_type(values);
+  DimIndex *turned = new_array(DimIndex, type.rank);
+  AdBlock block = { .offsets = new_array(Atom, type.rank), .places = p->places };
+  for (int d = 0; d < type.rank; d++) {
+    Atom count = type.dims[d], sum = atom_i64(0), last = size_sub(b, count, atom_i64(1));
     turned[d] = dim_slice(atom_i64(0), count, atom_i64(1));
     vec_each (const AdTerm *, term, &p->places[d].terms) {
-      Atom last = size_sub(b, count, atom_i64(1));
       if (term->kind == TERM_ATOM)
         sum = term->minus ? size_sub(b, sum, term->atom) : size_add(b, sum, term->atom);
       else if (term->minus) {
@@ -182,8 +316,7 @@ static AdBlock block_of(Builder *b, const AdPoints *p, const int *dims) {
     }
     block.offsets[d] = sum;
   }
-  block.values = core_let(b, "values",
-                          exp_slice(sum_others(b, p->values, dims, rank), turned, false));
+  block.values = core_let(b, "values", exp_slice(values, turned, false));
   return block;
 }
 
@@ -191,32 +324,19 @@ static bool is_moved(const AdBlock *block, int d) {
   return !atom_is_i64(block->offsets[d], 0);
 }
 
-static bool may_leave(const AdBlock *block, int d) {
-  return is_moved(block, d) && !block->places[d].wraps;
-}
-
-// values[places[0]] .. , or 0 where there is no such element.
-static Atom value_at(Builder *b, const AdBlock *block, const Atom *places) {
+static Atom moved_value(Builder *b, const AdBlock *block, const Atom *places) {
   CoreType type = atom_type(block->values);
   Atom exists = atom_bool(true);
-  for (int d = 0; d < type.rank; d++) {
-    if (!may_leave(block, d)) continue;
-    Atom low = ad_op2(b, OP_LE, atom_i64(0), places[d]);
-    Atom high = ad_op2(b, OP_LT, places[d], type.dims[d]);
-    exists = ad_op2(b, OP_LAND, exists, ad_op2(b, OP_LAND, low, high));
-  }
-  Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
-  Atom value =
-      core_let(&yes, "value", exp_index(block->values, places, type.rank, false));
-  Atom zero = atom_const(prim_zero(type.elem));
-  return core_let(b, "added",
-                  exp_if(exists, core_body(&yes, &value, 1), core_body(&no, &zero, 1)));
+  for (int d = 0; d < type.rank; d++)
+    if (is_moved(block, d) && !block->places[d].wraps)
+      exists = within(b, exists, places[d], type.dims[d]);
+  return value_if(b, exists, block->values, places);
 }
 
 // The block in its place within zeros, which are as many.
 static Atom moved_block(Builder *b, const AdBlock *block, Atom *places, int d) {
   CoreType type = atom_type(block->values);
-  if (d == type.rank) return value_at(b, block, places);
+  if (d == type.rank) return moved_value(b, block, places);
   AdLambda l = ad_lambda(b);
   Atom place = ad_param(&l, "p", type_scalar(PRIM_I64)), all = ad_iota(b, type.dims[d]);
   places[d] = size_sub(&l.b, place, block->offsets[d]);
@@ -259,15 +379,17 @@ static void add_part(Reverse *r, const AdPoints *p, const AdBlock *block) {
 }
 
 bool reverse_add_block(Reverse *r, const AdPoints *p) {
-  int rank = p->array->type.rank, *dims = new_array(int, rank);
-  if (!find_dims(p, dims)) return false;
+  int rank = p->array->type.rank;
+  AdPair *pairs = new_array(AdPair, rank);
+  if (!p->places || !find_pairs(p, pairs)) return false;
   bool whole = true, wraps = false;
   for (int d = 0; d < rank; d++) {
-    whole &= atom_equal(atom_type(p->values).dims[dims[d]], p->array->type.dims[d]);
+    Atom count = atom_type(p->values).dims[pairs[d].first];
+    whole &= pairs[d].second < 0 && atom_equal(count, p->array->type.dims[d]);
     wraps |= p->places[d].wraps;
   }
   if (wraps && !whole) return false;
-  AdBlock block = block_of(r->scope->b, p, dims);
+  AdBlock block = block_of(r->scope->b, p, sums_of_pairs(r->scope->b, p, pairs));
   if (whole)
     add_moved(r, p, &block);
   else
