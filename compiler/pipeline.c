@@ -147,6 +147,8 @@ static const Pass passes[] = {
     "what makes the elements of a flattened array fuses with their sum" },
   { "columns",        STAGE_CORE,    run_rewrite,   columns,
     "sums over an outer dimension meet what makes their summands, and fuse with it" },
+  { "products",       STAGE_CORE,    run_rewrite,   products,
+    "elements of outer products are computed where they are read, not stored" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,
     "what nobody reads any more must not become a kernel" },
   { "fix-order",      STAGE_CORE,    run_fix_order, NULL,

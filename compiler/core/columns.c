@@ -9,194 +9,15 @@
 //
 // What an outer function computes (s in \a -> let s = .. in map m (\b -> {s * b}) bs) becomes one
 // more result of the maps up to there.
+#include "core/map_nest.h"
 #include "core/op_parts.h"
 #include "core/passes.h"
-
-enum { MAX_RANK = 16, MAX_SLICE = 48 };  // statements of f
-
-// A scalar in f that is an element of `array`, whose dimensions are gone through by these maps of
-// the nest (0: outermost).
-typedef struct NestInput {
-  const Var *scalar;
-  Atom array;
-  int levels[MAX_RANK];
-  int count;
-} NestInput;
-
-// What function number `level` of a nest computes, and the arrays of its values that the maps up
-// to there return in addition.
-typedef struct Lifted {
-  const Var *var;
-  int level;
-  const Var *arrays[MAX_RANK];
-} Lifted;
-
-typedef struct MapNest {
-  Compiler *c;
-  int rank;
-  const Stm *stms[MAX_RANK];  // the map at each level, or at the innermost a replicate
-  Map *levels;                // Var -> level + 1 of the function that binds it
-  Map *defs;                  // Var -> Stm, of what these functions compute
-  Map *params;                // Var -> the array (Var) whose element it is
-  Vec(NestInput) inputs;
-  Vec(Stm) slice;  // the statements of f
-  Map *done;       // variables that are in one of the two
-  Atom result;     // of f
-  Vec(Lifted) lifted;
-  bool fails;
-} MapNest;
 
 typedef struct Columns {
   Compiler *c;
   Map *uses;  // Var -> int *: how often it is mentioned
   bool changed;
 } Columns;
-
-// ---- the nest that makes an array
-
-static int level_of_var(const MapNest *n, Atom a) {
-  return a.kind == ATOM_VAR ? (int)(intptr_t)map_get(n->levels, a.u.var) - 1 : -1;
-}
-
-static bool is_nest_soac(const Exp *e) {
-  return e->kind == EXP_MAP || e->kind == EXP_REDOMAP || e->kind == EXP_SCANOMAP;
-}
-
-static Atom width_of(const Stm *stm) {
-  const Exp *e = stm->exp;
-  return e->kind == EXP_REPLICATE ? e->u.replicate.count : e->u.soac.width;
-}
-
-static void note_bound(MapNest *n, const Var *var, int level) {
-  map_put(n->levels, var, (const void *)((intptr_t)level + 1));
-}
-
-static void note_function(MapNest *n, const Soac *soac, int level) {
-  for (int i = 0; i < soac->fn.param_count; i++) {
-    note_bound(n, soac->fn.params[i], level);
-    map_put(n->params, soac->fn.params[i], soac->arrays[i].u.var);
-  }
-  for (int i = 0; i < soac->fn.body->stm_count; i++) {
-    const Stm *stm = &soac->fn.body->stms[i];
-    for (int k = 0; k < stm->binder_count; k++) {
-      note_bound(n, stm->binders[k], level);
-      map_put(n->defs, stm->binders[k], stm);
-    }
-  }
-}
-
-static int binder_index(const Stm *stm, const Var *var) {
-  for (int i = 0; i < stm->binder_count; i++)
-    if (stm->binders[i] == var) return i;
-  return -1;
-}
-
-// Goes inwards from the map that makes `array`; false if that is no nest.
-static bool find_nest(MapNest *n, const Stm *stm, const Var *array) {
-  Atom result = atom_var(array);
-  for (int level = 0; level < n->rank; level++) {
-    n->stms[level] = stm;
-    if (level_of_var(n, width_of(stm)) >= 0) return false;
-    if (stm->exp->kind == EXP_REPLICATE) {
-      n->result = stm->exp->u.replicate.value;
-      return level == n->rank - 1 && level > 0;
-    }
-    if (!is_nest_soac(stm->exp)) return false;
-    const Soac *soac = &stm->exp->u.soac;
-    int k = binder_index(stm, result.u.var);
-    if (k < soac_red_count(soac)) return false;
-    note_function(n, soac, level);
-    result = soac->fn.body->results[k];
-    if (level == n->rank - 1) break;
-    stm = level_of_var(n, result) == level ? map_get(n->defs, result.u.var) : NULL;
-    if (!stm) return false;
-  }
-  n->result = result;
-  return true;
-}
-
-// ---- what f reads
-
-static void add_input(MapNest *n, const Var *scalar, NestInput in) {
-  in.scalar = scalar;
-  if (atom_type(in.array).rank != in.count) n->fails = true;
-  vec_push(&n->inputs, in);
-}
-
-static bool is_inside(const MapNest *n, CoreType type) {
-  for (int d = 0; d < type.rank; d++)
-    if (level_of_var(n, type.dims[d]) >= 0) return true;
-  return false;
-}
-
-static NestInput lifted_input(const Lifted *l) {
-  NestInput in = { .array = atom_var(l->arrays[0]), .count = l->level + 1 };
-  for (int i = 0; i <= l->level; i++)
-    in.levels[i] = i;
-  return in;
-}
-
-// The maps return it as well; the array of its values, which must be smaller than what the nest
-// made before.
-static NestInput lift(MapNest *n, const Var *var, int level) {
-  vec_each (const Lifted *, known, &n->lifted)
-    if (known->var == var) return lifted_input(known);
-  Lifted l = { .var = var, .level = level };
-  CoreType type = var->type;
-  for (int i = level; i >= 0; i--) {
-    type = type_of_rows(type, width_of(n->stms[i]));
-    l.arrays[i] = var_new(n->c, var->name, type, var->loc);
-  }
-  n->fails |= is_inside(n, type) || type.rank >= n->rank;
-  vec_push(&n->lifted, l);
-  return lifted_input(&l);
-}
-
-// The array around the nest of which a parameter of one of its functions is an element or a row.
-static NestInput source_of(MapNest *n, const Var *var) {
-  int level = level_of_var(n, atom_var(var));
-  const Var *array = map_get(n->params, var);
-  if (!array) return lift(n, var, level);
-  NestInput in = { .array = atom_var(array) };
-  if (level_of_var(n, in.array) >= 0) in = source_of(n, array);
-  if (in.count < MAX_RANK) in.levels[in.count++] = level;
-  return in;
-}
-
-static void need(MapNest *n, Atom a);
-
-static void need_operand(CoreVisitor *v, Atom a) { need(v->state, a); }
-
-static bool is_element(const MapNest *n, const Exp *e) {
-  if (e->kind != EXP_INDEX || level_of_var(n, e->u.index.array) >= 0) return false;
-  for (int d = 0; d < e->u.index.dim_count; d++)
-    if (e->u.index.dims[d].is_slice) return false;
-  return true;
-}
-
-// Places are computed where they are needed: an array of them hides how they follow each other.
-static bool is_place(const Exp *e) {
-  return e->kind == EXP_OP && e->u.op.type == PRIM_I64 && exp_is_cheap(e);
-}
-
-// Finds out how f gets at a scalar: from outside, from an array, or by computing it again, whatever
-// that takes: the array of its values would be as large as the one that the nest made.  What outer
-// functions compute is lifted, but for places.
-static void need(MapNest *n, Atom a) {
-  int level = level_of_var(n, a);
-  if (level < 0 || n->fails || map_has(n->done, a.u.var)) return;
-  map_put(n->done, a.u.var, a.u.var);
-  const Stm *def = map_get(n->defs, a.u.var);
-  bool computes = def && (exp_is_scalar(def->exp) || is_element(n, def->exp));
-  if (!computes || (level < n->rank - 1 && !is_place(def->exp))) {
-    add_input(n, a.u.var, source_of(n, a.u.var));
-    return;
-  }
-  CoreVisitor v = { .atom = need_operand, .state = n };
-  core_visit_exp(&v, def->exp);
-  vec_push(&n->slice, *def);
-  if (n->slice.count > MAX_SLICE) n->fails = true;
-}
 
 // ---- the nest in its new order
 
@@ -220,22 +41,10 @@ static bool goes_through(const NestInput *in, int level) {
   return false;
 }
 
-static Atom apply_slice(const MapNest *n, Builder *b, const Atom *now) {
-  Subst *s = subst_new();
-  for (int i = 0; i < n->inputs.count; i++)
-    subst_put(s, n->inputs.at[i].scalar, now[i]);
-  Body body = { .stms = n->slice.at, .stm_count = n->slice.count };
-  body.results = &n->result;
-  body.result_count = 1;
-  const Body *renamed = core_rename_body(n->c, s, &body);
-  core_add_body(b, renamed);
-  return renamed->results[0];
-}
-
 // Maps from number `at` on; `now` is what the inputs are within those before.
 static Atom build_nest(const MapNest *n, Builder *b, const int *order, int at,
                        const Atom *now) {
-  if (at == n->rank) return apply_slice(n, b, now);
+  if (at == n->rank) return nest_apply(n, b, now);
   Builder inner = builder_new(n->c, b->loc);
   AtomVec arrays = { 0 };
   VarVec params = { 0 };
@@ -249,46 +58,11 @@ static Atom build_nest(const MapNest *n, Builder *b, const int *order, int at,
     vec_push(&params, param);
     rows[i] = atom_var(param);
   }
-  Atom width = width_of(n->stms[order[at]]);
+  Atom width = nest_width(n->stms[order[at]]);
   Atom result = build_nest(n, arrays.count ? &inner : b, order, at + 1, rows);
   if (!arrays.count) return core_let(b, "same", exp_replicate(width, result));
   Lambda fn = lambda_new(params.at, params.count, core_body(&inner, &result, 1));
   return core_let(b, "column", exp_map(width, fn, arrays.at, arrays.count));
-}
-
-static Stm with_lifted(const MapNest *n, const Stm *old, int level);
-
-// The body with the next map of the nest replaced, and more results.
-static const Body *lifting_body(const MapNest *n, const Body *old, int level) {
-  Builder b = builder_new(n->c, (Loc){ 0 });
-  AtomVec results = { 0 };
-  for (int i = 0; i < old->stm_count; i++) {
-    bool next = level + 1 < n->rank && &old->stms[i] == n->stms[level + 1];
-    core_add_stm(&b, next ? with_lifted(n, &old->stms[i], level + 1) : old->stms[i]);
-  }
-  for (int i = 0; i < old->result_count; i++)
-    vec_push(&results, old->results[i]);
-  vec_each (const Lifted *, l, &n->lifted)
-    if (l->level >= level)
-      vec_push(&results, atom_var(l->level == level ? l->var : l->arrays[level + 1]));
-  return core_body(&b, results.at, results.count);
-}
-
-// The map at a level of the nest with what functions from there on return in addition.
-static Stm with_lifted(const MapNest *n, const Stm *old, int level) {
-  Stm stm = *old;
-  if (stm.exp->kind == EXP_REPLICATE) return stm;
-  Exp *e = mem_copy(stm.exp, sizeof *stm.exp);
-  VarVec binders = { 0 };
-  for (int i = 0; i < stm.binder_count; i++)
-    vec_push(&binders, stm.binders[i]);
-  vec_each (const Lifted *, l, &n->lifted)
-    if (l->level >= level) vec_push(&binders, l->arrays[level]);
-  e->u.soac.fn.body = lifting_body(n, e->u.soac.fn.body, level);
-  stm.exp = e;
-  stm.binders = binders.at;
-  stm.binder_count = binders.count;
-  return stm;
 }
 
 // ---- where it pays
@@ -302,7 +76,7 @@ static bool is_used_once(const Columns *s, const Var *var) {
 static bool is_summed(const Columns *s, const Body *body, const Var *array, int rank) {
   for (int i = 0; i < body->stm_count && is_used_once(s, array); i++) {
     const Exp *e = body->stms[i].exp;
-    if (!is_nest_soac(e)) continue;
+    if (!exp_is_nest(e)) continue;
     for (int k = 0; k < e->u.soac.array_count; k++) {
       if (!atom_equal(e->u.soac.arrays[k], atom_var(array))) continue;
       if (rank == 1) return e->kind == EXP_REDOMAP;
@@ -314,17 +88,8 @@ static bool is_summed(const Columns *s, const Body *body, const Var *array, int 
 
 static int producer(const Stm *stms, int count, Atom array) {
   for (int i = count - 1; i >= 0 && array.kind == ATOM_VAR; i--)
-    if (binder_index(&stms[i], array.u.var) >= 0) return i;
+    if (nest_binder(&stms[i], array.u.var) >= 0) return i;
   return -1;
-}
-
-static MapNest nest_new(Compiler *c, int rank) {
-  return (MapNest){ .c = c,
-                    .rank = rank,
-                    .levels = map_new(NULL),
-                    .defs = map_new(NULL),
-                    .params = map_new(NULL),
-                    .done = map_new(NULL) };
 }
 
 static bool is_column(const Columns *s, const Body *body, const Stm *stm) {
@@ -342,10 +107,10 @@ static bool reorder(Columns *s, Builder *b, const Stm *stm) {
   if (at < 0) return false;
   MapNest n = nest_new(s->c, e->u.rearrange.rank);
   Stm old = b->stms.at[at];
-  if (!find_nest(&n, &old, e->u.rearrange.array.u.var)) return false;
-  need(&n, n.result);
+  if (!nest_find(&n, &old, e->u.rearrange.array.u.var)) return false;
+  nest_need(&n, n.result);
   if (n.fails) return false;
-  b->stms.at[at] = with_lifted(&n, &old, 0);
+  b->stms.at[at] = nest_with_lifted(&n, &old, 0);
   Atom *now = new_array(Atom, n.inputs.count);
   for (int i = 0; i < n.inputs.count; i++)
     now[i] = in_new_order(b, &n.inputs.at[i], e->u.rearrange.perm, n.rank);

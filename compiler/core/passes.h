@@ -26,6 +26,7 @@ const Core *loops_to_maps(Compiler *c, const Core *core);
 const Core *parted_hists(Compiler *c, const Core *core);  // of arrays that are put together
 const Core *flat_sums(Compiler *c, const Core *core);  // sums of flattened arrays, row by row
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
+const Core *products(Compiler *c, const Core *core);  // elements of outer products, again
 const Core *dead(Compiler *c, const Core *core);      // statements and loop results never used
 const Body *dead_body(Compiler *c, const Body *body);
 // With --reproducible: what combines floats as loops over fixed blocks.

@@ -144,24 +144,41 @@ static bool find_pairs(const AdPoints *p, AdPair *pairs) {
   return true;
 }
 
-// Sums over the dimensions that are not among `dims`, which the result has in this order.
-static Atom sum_others(Builder *b, Atom values, const int *dims, int rank) {
-  int all = atom_type(values).rank, count = 0, *perm = new_array(int, all);
+// The values with their dimensions in this order, after sums over those that it leaves out.
+static Atom in_order(Builder *b, Atom values, const int *dims, int count) {
+  int all = atom_type(values).rank, others = 0, *perm = new_array(int, all);
   bool same = true;
-  for (int k = 0; k < all; k++) {
-    bool used = false;
-    for (int d = 0; d < rank; d++)
-      used |= dims[d] == k;
-    if (!used) perm[count++] = k;
-  }
-  for (int d = 0; d < rank; d++)
-    perm[count + d] = dims[d];
+  uint64_t used = 0;
+  for (int d = 0; d < count; d++)
+    used |= UINT64_C(1) << dims[d];
+  for (int k = 0; k < all; k++)
+    if (!(used >> k & 1)) perm[others++] = k;
+  for (int d = 0; d < count; d++)
+    perm[others + d] = dims[d];
   for (int k = 0; k < all; k++)
     same &= perm[k] == k;
   if (!same) values = core_let(b, "columns", exp_rearrange(perm, all, values));
-  for (int k = 0; k < count; k++)
+  for (int k = 0; k < others; k++)
     values = ad_sum_rows(b, values);
   return values;
+}
+
+// Sums over the dimensions of the values that are in no pair, whose dimensions are numbered anew.
+static Atom sum_others(Builder *b, Atom values, AdPair *pairs, int rank) {
+  int all = atom_type(values).rank, count = 0;
+  int *dims = new_array(int, all), *now = new_array(int, all);
+  for (int k = 0; k < all; k++) {
+    bool used = false;
+    for (int d = 0; d < rank; d++)
+      used |= pairs[d].first == k || pairs[d].second == k;
+    now[k] = count;
+    if (used) dims[count++] = k;
+  }
+  for (int d = 0; d < rank; d++) {
+    pairs[d].first = now[pairs[d].first];
+    if (pairs[d].second >= 0) pairs[d].second = now[pairs[d].second];
+  }
+  return in_order(b, values, dims, count);
 }
 
 static Atom within(Builder *b, Atom exists, Atom place, Atom size) {
@@ -247,26 +264,25 @@ static Atom diagonal_sums(Builder *b, const Diagonals *s, const Atom *counts, At
 }
 
 // The values by the sums of the numbers in each pair.
-static Atom by_sums(Builder *b, const AdPoints *p, const AdPair *pairs) {
-  int rank = p->array->type.rank, count = 0, *dims = new_array(int, 2 * rank);
+static Atom by_sums(Builder *b, Atom values, const AdPair *pairs, int rank) {
+  int count = 0, *dims = new_array(int, 2 * rank);
   for (int d = 0; d < rank; d++)
     if (pairs[d].second >= 0) dims[count++] = pairs[d].second;
   int seconds = count;
   for (int d = 0; d < rank; d++)
     dims[count++] = pairs[d].first;
-  Atom values = sum_others(b, p->values, dims, count);
+  values = in_order(b, values, dims, count);
   if (!seconds) return values;
   Diagonals s = { values, pairs, rank, seconds, new_array(Atom, count) };
   return diagonal_sums(b, &s, sum_counts(b, &s), new_array(Atom, rank), 0);
 }
 
-static Atom product_of(Builder *b, const AdPoints *p, const AdPair *pairs, bool seconds) {
+// How many points there are for one sum, if it goes over these numbers.
+static Atom product_of(Builder *b, Atom values, const AdPair *pairs, int rank) {
   Atom product = atom_i64(1);
-  for (int d = 0; d < p->array->type.rank; d++)
+  for (int d = 0; d < rank; d++)
     if (pairs[d].second >= 0)
-      product =
-          size_mul(b, product,
-                   atom_type(p->values).dims[seconds ? pairs[d].second : pairs[d].first]);
+      product = size_mul(b, product, atom_type(values).dims[pairs[d].second]);
   return product;
 }
 
@@ -277,15 +293,17 @@ static AdPair *swapped(const AdPair *pairs, int rank) {
   return out;
 }
 
-// Each sum takes as many steps as there are second numbers, which are to be the fewer.
-static Atom sums_of_pairs(Builder *b, const AdPoints *p, const AdPair *pairs) {
-  const AdPair *other = swapped(pairs, p->array->type.rank);
-  Atom firsts = product_of(b, p, pairs, false), seconds = product_of(b, p, pairs, true);
-  if (seconds.kind == ATOM_CONST) return by_sums(b, p, pairs);
-  if (firsts.kind == ATOM_CONST) return by_sums(b, p, other);
+// The same, where each sum goes over those numbers of which there are fewer.
+static Atom by_short_sums(Builder *b, Atom values, const AdPair *pairs, int rank) {
+  const AdPair *other = swapped(pairs, rank);
+  Atom steps = product_of(b, values, pairs, rank);
+  Atom others = product_of(b, values, other, rank);
+  if (steps.kind == ATOM_CONST) return by_sums(b, values, pairs, rank);
+  if (others.kind == ATOM_CONST) return by_sums(b, values, other, rank);
   Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
-  Atom few = ad_op2(b, OP_LE, seconds, firsts);
-  Atom here = by_sums(&yes, p, pairs), there = by_sums(&no, p, other);
+  Atom few = ad_op2(b, OP_LE, steps, others);
+  Atom here = by_sums(&yes, values, pairs, rank);
+  Atom there = by_sums(&no, values, other, rank);
   return core_let(b, "sums",
                   exp_if(few, core_body(&yes, &here, 1), core_body(&no, &there, 1)));
 }
@@ -389,7 +407,9 @@ bool reverse_add_block(Reverse *r, const AdPoints *p) {
     wraps |= p->places[d].wraps;
   }
   if (wraps && !whole) return false;
-  AdBlock block = block_of(r->scope->b, p, sums_of_pairs(r->scope->b, p, pairs));
+  Builder *b = r->scope->b;
+  Atom values = sum_others(b, p->values, pairs, rank);
+  AdBlock block = block_of(b, p, by_short_sums(b, values, pairs, rank));
   if (whole)
     add_moved(r, p, &block);
   else
