@@ -50,6 +50,15 @@ some 'lanes store to rows where these do not meet in one set of the cache' '16 <
 expect 'elsewhere, and where it is known that they do, fewer lanes do' 3 '^  split n by 8 overlap' out
 expect 'what is only read, and short rows, may lie anywhere' 4 '^  (spread|split n by 16 overlap)' out
 
+cat > valid.fl << 'END'
+entry main [n] [m] [k] (p: i64) (img: [n][m]f32) (w: [k][k]f32) =
+  let (rows, columns) = (n - k + 1, m - k + 1)
+  let at y x = if y >= 0 && y < rows && x >= 0 && x < columns then #[unsafe] img[y, x] else 0
+  in tabulate_2d n m (\i j -> f32.sum (map f32.sum (tabulate_2d k k (\a b -> at (i - a) (j - b) * w[a, b]))))
+END
+"$flc" dump --recipes valid.fl > out
+some 'what is taken away from a size is taken for small: there is an interior' '^  interior' out
+
 cat > ends.fl << 'END'
 entry main [n] (xs: [n]u8) : [n / 4]u8 = tabulate (n / 4) (\i -> xs[4 * i + 1])
 END

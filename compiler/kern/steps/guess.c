@@ -102,14 +102,25 @@ typedef struct SizeGuess {
   double value;
 } SizeGuess;
 
+static void guess_size(SizeGuess *s, const Var *var);
+
+// What is taken away is not the most of it.
+static void guess_sizes_in(SizeGuess *s, const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  if (t->kind == TERM_VAR) guess_size(s, t->u.var);
+  if (t->kind == TERM_OP && t->u.op.op == OP_SUB) count = 1;
+  for (int i = 0; i < count; i++)
+    guess_sizes_in(s, operands[i]);
+}
+
 // What the host computes a size from has the value.
-static void guess_size(void *state, const Var *var) {
-  SizeGuess *s = state;
+static void guess_size(SizeGuess *s, const Var *var) {
   const Term *computed = s->g->outside ? map_get(s->g->outside, var) : NULL;
   if (computed) {
     if (map_has(s->g->sized, var)) return;
     map_put(s->g->sized, var, var);
-    term_each_var(computed, guess_size, s);
+    guess_sizes_in(s, computed);
     return;
   }
   double numbers[GUESS_PLACES];
@@ -120,7 +131,7 @@ static void guess_size(void *state, const Var *var) {
 
 static void guess_sizes(Guess *g, const Term *t, double value) {
   SizeGuess size = { g, value };
-  term_each_var(t, guess_size, &size);
+  guess_sizes_in(&size, t);
 }
 
 static void see_width(KernVisitor *v, const KernStm *stm) {
