@@ -46,10 +46,11 @@ struct rt_batch {
   int count;
 };
 
-RT_FN bool rt_builds_with(const struct rt_kernel *k, const struct rt_kernel *other) {
-  return k->batch == other->batch && k->for_gpu == other->for_gpu &&
-         k->uses_f64 == other->uses_f64 && k->sized == other->sized &&
-         k->tuning_count == 0 && other->tuning_count == 0;
+RT_FN bool rt_builds_with(const struct rt_context *ctx, const struct rt_kernel *k,
+                          const struct rt_kernel *other) {
+  return (k->batch == other->batch || ctx->quick_builds) &&
+         k->for_gpu == other->for_gpu && k->uses_f64 == other->uses_f64 &&
+         k->sized == other->sized && k->tuning_count == 0 && other->tuning_count == 0;
 }
 
 // The caller frees the numbers.
@@ -61,7 +62,7 @@ RT_FN struct rt_batch rt_batch_of(const struct rt_context *ctx, int kernel,
   int count = 0;
   for (int k = 0; k < ctx->program->kernel_count; k++)
     if (k == kernel ||
-        (!form.alone && !form.fallback && rt_builds_with(&all[kernel], &all[k])))
+        (!form.alone && !form.fallback && rt_builds_with(ctx, &all[kernel], &all[k])))
       numbers[count++] = k;
   struct rt_batch batch = { numbers, count };
   return batch;

@@ -155,7 +155,7 @@ struct rt_context {
   bool busy;       // what was put into the queue may not be done yet
   bool goes_near;  // launches of little work, and the queue is ours alone
   bool gpu_code, broken, profiling, logging, debugging;
-  bool quick_builds;  // kernels are not optimised: for tests
+  bool quick_builds;  // kernels are not optimised, and compiled all together: for tests
   FILE *log;
   char *error;
   bool error_has_place;  // it says where in the source, and "error:"

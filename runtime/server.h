@@ -752,8 +752,9 @@ RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
   ctx->other = now;
 }
 
-// Ours: code cpu, code gpu; for tests, so that one process runs both.  Code for GPUs runs on CPUs
-// in tests alone, where to optimise it takes longer than to run it.
+// Ours: code cpu, code gpu, code cpu quick; for tests, so that one process runs both.  Code for
+// GPUs runs on CPUs in tests alone, where to optimise it takes longer than to run it.  The third
+// is for versions that only tests run: what is built from then on is not optimised either.
 RT_FN int rt_command_code(struct rt_server *s) {
   bool gpu = strcmp(s->words[1], "gpu") == 0;
   if (!gpu && strcmp(s->words[1], "cpu") != 0)
@@ -761,7 +762,8 @@ RT_FN int rt_command_code(struct rt_server *s) {
   if (!gpu && s->ctx->cuda)
     return rt_error(s->ctx, RT_OTHER_ERROR, "code for CPUs does not run on CUDA devices");
   rt_switch_code(s->ctx, gpu);
-  s->ctx->quick_builds = gpu && !s->ctx->device.is_gpu;
+  bool quick = gpu || s->word_count > 2;
+  s->ctx->quick_builds = quick && !s->ctx->device.is_gpu;
   return RT_OK;
 }
 
@@ -944,7 +946,7 @@ static const struct rt_command rt_commands[] = {
   { "construct", 3, -1, rt_command_construct },
   { "destruct", 1, -1, rt_command_destruct },
   { "set_path", 0, 1, rt_command_set_path },
-  { "code", 1, 1, rt_command_code },
+  { "code", 1, 2, rt_command_code },
   { "tree", 0, 0, rt_command_tree },
   { "race", 3, -1, rt_command_race },
   { "kernel_times", 2, -1, rt_command_kernel_times },

@@ -94,7 +94,7 @@ typedef struct CompileOptions {
   const char *recipe;      // a file of recipes; NULL: as the program has it
   bool other_recipes;      // kernels have further recipes, as parameters
   const char *device;      // compile the kernels for it, too; NULL: for none
-  bool all_versions;       // every kernel will run
+  bool little_use;         // it will run on little
 } CompileOptions;
 
 typedef enum CompileLevel { COMPILE_QUICK, COMPILE_OPTIMISED } CompileLevel;

@@ -39,7 +39,7 @@ typedef struct EmitOptions {
   bool library;
   Workers workers;
   bool reproducible;
-  bool one_batch;                     // kernels are compiled all together
+  bool little_use;                    // it will run on little
   const char *tree_text, *tree_json;  // the version tree, or NULL
   // A tuned value of a parameter, to become its default: true and stored in `value`; may be NULL.
   bool (*tuned)(void *state, const char *name, int64_t *value);
@@ -201,12 +201,10 @@ void emit_kernels(Emit *e, Text *t);  // the texts and the table
 void emit_begin_shared(Text *t, const char *function);
 void emit_end_shared(Text *t);
 
-// Which kernels are compiled together (emit_batch.c): all of them, or those that may well run in
-// one call.
+// Which kernels are compiled together (emit_batch.c): those that may well run in one call.
 typedef struct Batches Batches;
 Batches *emit_batches(const ImpProgram *program,
-                      const Map *lengths,  // Kernel -> const size_t *: of its text
-                      bool all);
+                      const Map *lengths);  // Kernel -> const size_t *: of its text
 // The number of the kernel's batch; asked once for each kernel, in their order.
 int emit_batch_of(Batches *batches, const Kernel *kernel);
 void emit_kernel_block(CodeText *c, const ImpBlock *block);

@@ -6,7 +6,7 @@
 // Why: an OpenCL compiler takes as long to begin a program as for some 10,000 characters of kernels
 // (PoCL; docs/opencl.md, "Time to compile"); but what is not launched in the end is read in vain.
 // Nests that follow each other are often run in versions of one kind: all outer parallelism, or all
-// within groups.  Tests run all versions: there one program has all kernels.
+// within groups.
 #include "base/map.h"
 #include "emit/emit.h"
 
@@ -34,7 +34,6 @@ struct Batches {
   const Map *lengths;  // Kernel -> const size_t *: of its text
   Map *pieces;         // Kernel -> LaunchPiece: of its first launch
   Batch *last;
-  bool all;  // in one
 };
 
 static size_t length_of(const Batches *b, const Kernel *kernel) {
@@ -84,8 +83,8 @@ static void find_pieces(Batches *b, const ImpBlock *block, LaunchPiece *piece) {
   }
 }
 
-Batches *emit_batches(const ImpProgram *program, const Map *lengths, bool all) {
-  Batches *b = new_node(Batches, .lengths = lengths, .pieces = map_new(NULL), .all = all);
+Batches *emit_batches(const ImpProgram *program, const Map *lengths) {
+  Batches *b = new_node(Batches, .lengths = lengths, .pieces = map_new(NULL));
   for (int i = 0; i < program->entry_count; i++)
     find_pieces(b, &program->entries[i]->body, new (LaunchPiece));
   return b;
@@ -96,7 +95,6 @@ static bool has_room(const Batch *batch, size_t length) {
 }
 
 int emit_batch_of(Batches *b, const Kernel *kernel) {
-  if (b->all) return 0;
   LaunchPiece *piece = map_get(b->pieces, kernel);
   size_t length = length_of(b, kernel);
   if (!piece->batch && b->last && b->last->length + length <= SHORT_BATCH)

@@ -601,7 +601,7 @@ static int least_of_tables(const Emit *e) {
   enum { MANY_KERNELS = 50, MOST_KERNELS = 400, SOME_LAUNCHES = 4 };
   int kernels = e->programs[0]->kernel_count + e->programs[1]->kernel_count;
   if (kernels >= MOST_KERNELS) return 1;
-  bool many = kernels >= MANY_KERNELS || e->options.one_batch;
+  bool many = kernels >= MANY_KERNELS || e->options.little_use;
   return many ? SOME_LAUNCHES : LONG_LAUNCHES;
 }
 

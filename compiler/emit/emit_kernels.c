@@ -556,7 +556,7 @@ static void add_kernel_rows(Emit *e, Text *t, Map *texts, Profile profile,
     size_t length = strlen(codes[i].text);
     map_put(lengths, program->kernels[i], mem_copy(&length, sizeof length));
   }
-  Batches *batches = emit_batches(program, lengths, e->options.one_batch);
+  Batches *batches = emit_batches(program, lengths);
   for (int i = 0; i < program->kernel_count; i++) {
     const Kernel *kernel = program->kernels[i];
     int batch = emit_batch_of(batches, kernel);

@@ -352,6 +352,11 @@ static void batches_are_built_at_once(void) {
   struct rt_batch alone = rt_batch_of(ctx, IOTA, fallback);
   CHECK(alone.count == 1 && alone.kernels[0] == IOTA);
   rt_batch_free(&alone);
+  struct rt_kernel one = ctx->program->kernels[ADD_ONE], other = one;
+  other.batch++;
+  CHECK(!rt_builds_with(ctx, &one, &other));
+  ctx->quick_builds = true;
+  CHECK(rt_builds_with(ctx, &one, &other));
   fl_context_free(ctx);
   fl_context_config_free(cfg);
 }

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROFILES = 2, FEW_RUNS = 12, MANY_RUNS = 400 };
+enum { PROFILES = 2, NO_PROFILE, FEW_RUNS = 12, MANY_RUNS = 400 };
 
 static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
 
@@ -22,7 +22,7 @@ struct TestDevice {
   TestHost *host;          // NULL: the program has a process of its own
   const char *executable;  // or shared object
   TestServer *server;      // NULL: not started, or it has died
-  int profile;             // whose code it runs
+  int profile;             // whose code it runs, all of it optimised; or NO_PROFILE
   int runs;                // numbers the variables of the servers
   int most_runs;           // per case and profile
   int left_out;            // versions that were not run
@@ -90,11 +90,19 @@ static bool take_profile(TestDevice *d, int profile, const char **message) {
   return reply.ok;
 }
 
+// What users run unasked is compiled as they have it; of other versions the optimiser of the device
+// would take half of the time of the tests.
+static void build_quickly(TestDevice *d) {
+  if (d->most_runs == MANY_RUNS || d->profile != 0) return;
+  server_ask(d->server, "code cpu quick");
+  d->profile = NO_PROFILE;
+}
+
 static const char *build_as(Compiler *c, Program *program, const ProgramStart *start,
                             bool shared) {
   EmitResult made;
   CompileOptions options = program_start_compile(start);
-  options.all_versions = true;
+  options.little_use = true;
   if (!compile_program_to_c(c, program, options, &made)) return NULL;
   return shared ? compile_shared(c, &made) : compile_cached(c, &made);
 }
@@ -328,6 +336,7 @@ static const char *try_profile(TestDevice *d, const DeviceCase *test, int profil
   int most = test->default_only ? 1 : d->most_runs, done = 0;
   for (int i = 0; i < schedule.count && i < most; i++) {
     if (i && is_late(d)) break;
+    if (i) build_quickly(d);
     DeviceRun r = { .d = d, .test = test, .server = d->server, .forced = schedule.at[i] };
     message = run_once(&r);
     if (message)
