@@ -873,5 +873,20 @@ END
 some 'divisions by powers of two that a kernel makes are shifts' ' >> ' out
 expect 'and masks' 0 ' (/|%) ' out
 
+cat > partners.fl << 'END'
+entry hosts [n] (k: i64) (xs: [n]f32) : [n]f32 =
+  tabulate n (\i -> let j = i ^ k in if i < j then xs[i] + xs[j] else xs[j] - xs[i])
+entry rounds [n] (k: i64) (xs: [n]f32) : [n]f32 =
+  #[sequential] loop xs = xs for s < k do
+    let h = 1 << s
+    in tabulate n (\i -> if i / h % 2 == 0 then xs[i] + xs[i + h] else xs[i - h] - xs[i])
+END
+"$flc" dump --recipes partners.fl > out
+sed -n '/^kernel hosts.segmap /,/^-- else/p' out > out.hosts
+expect 'partners whose index differs in a bit go together' 2 'chosen_[0-9]+\[(low|high)_' out.hosts
+expect 'and ask for nothing' 0 ' \^ |if |select|check' out.hosts
+sed -n '/^kernel rounds/p' out > out.rounds
+some 'in rounds of a loop, too, which ask whether they may' 'let high_[0-9]+: i64 = low_[0-9]+ \+ h_' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

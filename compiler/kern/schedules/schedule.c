@@ -156,7 +156,8 @@ static const KernPlan *seldom(const Scheduling *s, const Kern *kern) {
 }
 
 static const Kern *tidied(Compiler *c, const Kern *kern) {
-  kern = kern_in_phases(c, kern_update_in_place(c, kern_make_once(c, kern)));
+  kern = kern_update_in_place(c, kern_pair_within(c, kern_make_once(c, kern)));
+  kern = kern_in_phases(c, kern);
   kern = kern_own_rows(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
   kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
   kern = kern_loops_as_sums(c, kern_bound_rooms(c, kern_narrow(c, kern)));
@@ -228,8 +229,8 @@ static const KernPlan *plan_of_rows(const Scheduling *s, const Kern *plain,
   return more && !has_rows(s) ? short_rows_or(s, kern, plan) : plan;
 }
 
-static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
-                                   const Kern *plain) {
+static const KernPlan *plan_of_points(const Scheduling *s, const Kern *kern,
+                                      const Kern *plain) {
   KernQuick quick;
   if (s->seg->share || !kern_unflatten(s->c, kern, &quick))
     return without_divisions(s, plain);
@@ -239,6 +240,18 @@ static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
   const Kern *in_one = with_suffix(s, plain, "in_one");
   return quick_or(&quick, rows,
                   quick.guessed ? without_divisions(s, in_one) : seldom(s, in_one));
+}
+
+// With both points of an exchange together.
+static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
+                                   const Kern *plain) {
+  KernQuick pairs;
+  if (s->seg->share || s->seg->kind != SEG_MAP ||
+      !kern_pair_partners(s->c, kern, &pairs))
+    return plan_of_points(s, kern, plain);
+  return quick_or(&pairs, without_divisions(s, tidied(s->c, pairs.kern)),
+                  plan_of_points(s, with_suffix(s, kern, "single"),
+                                 with_suffix(s, plain, "single")));
 }
 
 // A histogram in the chunks that `from` has made, or as it is.

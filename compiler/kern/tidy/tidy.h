@@ -87,5 +87,11 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 // index is divided; false: there are none (unflatten.c).
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);
 
+// The kernel with both points of an exchange together, whose indices differ in one bit; false: it has
+// none (partners.c).
+bool kern_pair_partners(Compiler *c, const Kern *kern, KernQuick *out);
+// Likewise where loops of a point make such exchanges, which ask for themselves.
+const Kern *kern_pair_within(Compiler *c, const Kern *kern);
+
 // The kernel with those whole numbers in 8 or 16 bits that need no more.
 const Kern *kern_narrow(Compiler *c, const Kern *kern);
