@@ -221,7 +221,7 @@ static void see_let(Vary *v, const KernStm *stm) {
 
 static void see_store(Vary *v, const KernStm *stm) {
   const Tensor *root = tensor_root(stm->u.store.to.tensor);
-  if (!known(v, root)) return;
+  if (!known(v, root) || root->space == TENSOR_LOCAL) return;  // a group has one
   raise(v, root,
         index_set(v, &stm->u.store.to) | vary_term(v, stm->u.store.value) | v->control);
 }

@@ -38,6 +38,8 @@ ENTRIES = {
     "moving": ("[q]i32 [k]i32", [], "top_0"),
     "looked_up": ("[q][m]u8 [q]i32", [], None),
     "quantised": ("[n][m]u8 [h]i32 [m][p]i32", ["top_0", "intra_1"], "top_2"),
+    "attended": ("[q][m]i32 [p][m]i32", [], "top_0"),
+    "farthest": ("[q][m]i32 [p][m]i32 [p]u8", [], "top_0"),
     "branched": ("[n][m]i32 [m][p]i32", ["top_0", "intra_1"], "top_2"),
     "tabled": ("[q]u8 [m]u8 [h]i32", [], None),
     "divided": ("[q][m]i32 [p][m]i32", [], "top_0"),

@@ -63,6 +63,7 @@ CASES = [
     ("count_rows", ["[8][1024]u8"], "count_rows.top_0=F,count_rows.intra_1=T", ""),
     ("attraction", ["[512]f32", "[256]f32"], "attraction.top_0=T", SHARED),
     ("nearest", ["[256][8]f32", "[32][8]f32"], "nearest.top_0=T", SHARED),
+    ("attention", ["[256][16]f32", "[64][16]f32"], "attention.top_0=T", SHARED),
     ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
     ("warped", ["[128][20]f32", "[20]f32"], "", ""),
     ("warped", ["[128][20]f32", "[20]f32"], "", "segmap_row_bytes=0"),

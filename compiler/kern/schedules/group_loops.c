@@ -104,9 +104,15 @@ typedef struct LoadsOfLoop {
   bool both;  // one differs along both dimensions
 } LoadsOfLoop;
 
+// An array that a point has for itself, around the columns, is as another one's row.
+static int own_depends(const GroupLoops *s, const Tensor *t) {
+  return tensor_root(t)->space == TENSOR_OWN && s->rows_own ? ON_ROW : ON_NONE;
+}
+
 static void see_load_of_loop(KernVisitor *v, Access access, bool stores) {
   LoadsOfLoop *loads = v->state;
   int on = group_access_depends(loads->loops, &access) & ON_BOTH;
+  on |= own_depends(loads->loops, access.tensor);
   loads->both = loads->both || on == ON_BOTH;
   loads->seen |= on;
   (void)stores;

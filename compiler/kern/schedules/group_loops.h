@@ -21,6 +21,7 @@ typedef struct GroupLoops {
   Map *depends;                      // Var -> const int *
   int grid;                          // axes of the grid
   Vec(const Axis *) loops;           // innermost ones that carry or join values
+  bool rows_own;                     // the arrays of a point's own are those of rows
   bool refused;  // it does what groups that meet at barriers cannot do
 } GroupLoops;
 

@@ -31,6 +31,7 @@ typedef struct PairLoop {
   Name name;
   PairNames loops;
   int bytes;
+  bool makes;  // a row, rather than one value
 } PairLoop;
 
 typedef struct PairSchedule {
@@ -38,6 +39,7 @@ typedef struct PairSchedule {
   const Kern *kern;
   const Axis *points;  // the innermost axis of the grid
   Vec(PairLoop) pairs;
+  bool makes;  // one of them does
 } PairSchedule;
 
 // ---- which reductions gain
@@ -50,9 +52,9 @@ static bool stands_in(const KernBlock *block, const Axis *axis) {
 
 // The loops of the reduction's body whose loads differ along it, or along the points.
 static bool find_pair_loops(const PairSchedule *s, const Axis *axis, PairLoop *out) {
-  GroupLoops of = { .kern = s->kern, .row = s->points, .column = axis };
+  GroupLoops of = { .kern = s->kern, .row = s->points, .column = axis, .rows_own = true };
   group_find_loops(&of);
-  *out = (PairLoop){ .name = axis->name };
+  *out = (PairLoop){ .name = axis->name, .makes = axis->role == AXIS_MAP };
   int kept = 0;
   vec_each (const Axis **, loop, &of.loops) {
     if (!stands_in(axis->body, *loop) || !group_gains_from_blocks(&of, *loop)) continue;
@@ -64,6 +66,10 @@ static bool find_pair_loops(const PairSchedule *s, const Axis *axis, PairLoop *o
   return kept && !of.refused;
 }
 
+static bool joins_or_makes(const Axis *axis) {
+  return axis->role == AXIS_REDUCE || (axis->role == AXIS_MAP && axis->bind == BIND_SEQ);
+}
+
 static bool find_pairs(PairSchedule *s) {
   GroupLoops of = { .kern = s->kern };
   if (!group_find_points(&of)) return false;
@@ -71,9 +77,11 @@ static bool find_pairs(PairSchedule *s) {
   for (int i = 0; i < s->points->body->count; i++) {
     const KernStm *stm = &s->points->body->stms[i];
     PairLoop pair;
-    if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_REDUCE &&
-        find_pair_loops(s, stm->u.axis, &pair))
+    if (stm->kind == KERN_AXIS && joins_or_makes(stm->u.axis) &&
+        find_pair_loops(s, stm->u.axis, &pair)) {
       vec_push(&s->pairs, pair);
+      s->makes = s->makes || pair.makes;
+    }
   }
   return s->pairs.count > 0;
 }
@@ -90,9 +98,17 @@ static const PairShape *shape_of_pairs(const PairSchedule *s) {
 
 // ---- the recipe
 
+// Rows of results, which points store apart from each other.
+static void stage_made(Recipe *r, Name axis) {
+  Recipe before = recipe_copy(r);
+  recipe_stage(r, axis);
+  if (r->failed) *r = before;
+}
+
 static void stage_pairs(Recipe *r, const PairLoop *pair, int pairs) {
-  recipe_where(r, pair->name, pairs / 2);
-  recipe_split(r, pair->name, pairs, SPLIT_CLAMP);
+  recipe_where(r, pair->name, pair->makes ? pairs : pairs / 2);
+  recipe_split(r, pair->name, pairs, pair->makes ? SPLIT_OVERLAP : SPLIT_CLAMP);
+  if (pair->makes) stage_made(r, pair->name);
   recipe_bind(r, pair->name, BIND_REG);
   vec_each (const Name *, loop, &pair->loops) {
     recipe_where(r, *loop, 1);
@@ -105,7 +121,7 @@ static Recipe in_pairs(const PairSchedule *s, int points, int pairs) {
   Recipe r = recipe_new(s->c, s->kern, NULL);
   Name name = s->points->name;
   r.step.groups = true;
-  recipe_split(&r, name, (int64_t)ITEMS * points, SPLIT_CLAMP);
+  recipe_split(&r, name, (int64_t)ITEMS * points, s->makes ? SPLIT_OVERLAP : SPLIT_CLAMP);
   if (points > 1) recipe_split(&r, name, ITEMS, SPLIT_PEEL);
   Name order[] = { name, recipe_outer(&r, name) };
   if (points > 1) recipe_permute(&r, order, 2);
@@ -114,6 +130,7 @@ static Recipe in_pairs(const PairSchedule *s, int points, int pairs) {
   if (points > 1) recipe_bind(&r, order[1], BIND_REG);
   vec_each (const PairLoop *, pair, &s->pairs)
     stage_pairs(&r, pair, pairs);
+  kern_stage_apart(&r, STEPS);
   recipe_check(&r);
   return r;
 }
@@ -125,7 +142,7 @@ static KernPlan *plan_of_pairs(const PairSchedule *s, const KernSeg *seg,
   if (r.failed || !kern_is_staged(r.kern)) return NULL;
   const Term *least = term_tuning(name_of(s->c->names, parameter));
   const Term *condition = term_at_most(least, group_points_of_grid(s->kern));
-  const Term *row = term_i64((int64_t)ITEMS / 2 * points);
+  const Term *row = term_i64((int64_t)(s->makes ? ITEMS : ITEMS / 2) * points);
   condition = term_and(condition, term_at_most(row, s->points->width));
   if (checks) condition = term_and(condition, checks);
   if (r.condition) condition = term_and(condition, r.condition);

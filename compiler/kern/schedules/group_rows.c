@@ -217,16 +217,32 @@ static bool stage_or_leave(Recipe *r, const RowLoop *loop, const Recipe *before)
   return false;
 }
 
-static bool stage_row_loop(Recipe *r, const RowLoop *loop) {
+static bool stage_row_loop(Recipe *r, const RowLoop *loop, int steps) {
   Recipe before = recipe_copy(r);
-  recipe_where(r, loop->name, STEPS);
-  recipe_split(r, loop->name, STEPS, SPLIT_CHAIN);
+  recipe_where(r, loop->name, steps);
+  recipe_split(r, loop->name, steps, SPLIT_CHAIN);
   return stage_or_leave(r, loop, &before);
 }
 
 static void stage_rest(Recipe *r, const RowLoop *rest) {
   Recipe before = recipe_copy(r);
   stage_or_leave(r, rest, &before);
+}
+
+// What splits left of loops that are staged.
+static void stage_rests(Recipe *r) {
+  if (r->failed) return;
+  RowSchedule rests = find_apart(r->kern, innermost_of_grid(r->kern));
+  vec_each (const RowLoop *, rest, &rests.loops)
+    stage_rest(r, rest);
+}
+
+void kern_stage_apart(Recipe *r, int steps) {
+  if (r->failed) return;
+  RowSchedule apart = find_apart(r->kern, innermost_of_grid(r->kern));
+  vec_each (const RowLoop *, loop, &apart.loops)
+    if (!r->failed) stage_row_loop(r, loop, steps);
+  stage_rests(r);
 }
 
 static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
@@ -237,12 +253,9 @@ static Recipe in_rows(Compiler *c, const Kern *kern, const RowSchedule *s) {
   recipe_bind(&r, points, BIND_ITEM);
   bool staged = false;
   vec_each (const RowLoop *, loop, &s->loops)
-    staged = stage_row_loop(&r, loop) || staged;
+    staged = stage_row_loop(&r, loop, STEPS) || staged;
   if (!staged) r.failed = true;
-  if (r.failed) return r;
-  RowSchedule rests = find_apart(r.kern, innermost_of_grid(r.kern));
-  vec_each (const RowLoop *, rest, &rests.loops)
-    stage_rest(&r, rest);
+  stage_rests(&r);
   return r;
 }
 

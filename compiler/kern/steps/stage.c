@@ -31,6 +31,7 @@ typedef struct StageSpan {
   const Term *more;  // what is added to it; NULL: unknown, or nothing
   const Term *most;  // the greatest value of that, at most `extent`; NULL: likewise
   int64_t extent;
+  int64_t step;  // each multiple of it up to `extent` belongs to one point; 0: unknown
   bool known;    // else the rest says nothing
   bool clamped;  // not all of it need be an index of the array
   unsigned set;  // the inside axes that it varies in, by their numbers
@@ -133,6 +134,7 @@ static StageSpan span_of_var(const Staging *x, const Term *t) {
                         .more = t,
                         .most = term_sub(axis->width, term_i64(1)),
                         .extent = points_at_most(axis) - 1,
+                        .step = 1,
                         .known = true,
                         .set = 1u << number };
   if (let) return span_of(x, let);
@@ -144,12 +146,21 @@ static const Term *sum_or_one(const Term *a, const Term *b) {
   return a && b ? term_add(a, b) : a ? a : b;
 }
 
+// Of i * 8 + j, where j < 8, as of one index.
+static int64_t step_of_sum(StageSpan a, StageSpan b) {
+  if (!a.extent || !b.extent) return a.extent ? a.step : b.step;
+  if (!a.step || !b.step || a.set & b.set) return 0;
+  if (b.step == a.extent + a.step) return a.step;
+  return a.step == b.extent + b.step ? b.step : 0;
+}
+
 static StageSpan span_of_sum(StageSpan a, StageSpan b) {
   bool known = (!a.extent || a.more) && (!b.extent || b.more);
   return (StageSpan){ .low = term_add(a.low, b.low),
                       .more = known ? sum_or_one(a.more, b.more) : NULL,
                       .most = known ? sum_or_one(a.most, b.most) : NULL,
                       .extent = a.extent + b.extent,
+                      .step = step_of_sum(a, b),
                       .known = true,
                       .clamped = a.clamped || b.clamped,
                       .set = a.set | b.set };
@@ -171,6 +182,7 @@ static StageSpan span_of_product(StageSpan a, StageSpan b) {
   moving.more = moving.more ? term_mul(moving.more, by.low) : NULL;
   moving.most = moving.most ? term_mul(moving.most, by.low) : NULL;
   moving.extent *= by.low->u.constant.u.i;
+  moving.step *= by.low->u.constant.u.i;
   return moving;
 }
 
@@ -337,7 +349,8 @@ static bool has_point_each(const Staging *x, const StageTile *tile) {
   unsigned seen = 0;
   for (int d = 0; d < tile->from->rank; d++) {
     const StageSpan *span = &tile->spans[d];
-    if (span->clamped || seen & span->set || span->set & (span->set - 1)) return false;
+    bool several = span->set & (span->set - 1);
+    if (span->clamped || seen & span->set || (several && span->step != 1)) return false;
     seen |= span->set;
   }
   return tile->size == x->points;
@@ -628,18 +641,23 @@ static void add_staged(void *state, KernBuilder *b, const KernStm *stm) {
   add_copies(x, b, true);
 }
 
+typedef struct OwnStores {
+  const Tensor *to;
+  int count;
+} OwnStores;
+
+static void see_own_store(KernVisitor *v, Access access, bool stores) {
+  OwnStores *own = v->state;
+  own->count += stores && tensor_root(access.tensor) == own->to;
+}
+
 // How often the kernel's own loop stores to the array there.
 static int own_stores(const Staging *x, const Tensor *to) {
-  const KernBlock *blocks[] = { x->axis->body, x->axis->after };
-  int count = 0;
-  for (int k = 0; k < 2; k++)
-    for (int i = 0; blocks[k] && i < blocks[k]->count; i++) {
-      const KernStm *stm = &blocks[k]->stms[i];
-      count += stm->kind == KERN_STORE &&
-               tensor_root(stm->u.store.to.tensor) == tensor_root(to);
-      count += 2 * (kern_blocks(stm).count > 0);  // what is in there is not looked at
-    }
-  return count;
+  OwnStores own = { tensor_root(to), 0 };
+  KernVisitor v = { .access = see_own_store, .state = &own };
+  kern_visit_block(&v, x->axis->body);
+  if (x->axis->after) kern_visit_block(&v, x->axis->after);
+  return own.count;
 }
 
 static void find_tiles(Staging *x, const KernBlock *block) {
