@@ -203,25 +203,86 @@ static bool permute_outside(MixedBody *g, const Stm *stm) {
   return nest != NULL;
 }
 
-static void seek_failure(CoreVisitor *v, const Body *body) {
-  bool *may_fail = v->state;
-  for (int i = 0; i < body->stm_count && !*may_fail; i++)
-    *may_fail = exp_may_fail(body->stms[i].exp);
-  if (!*may_fail) core_visit_body(v, body);
+typedef struct Seen {
+  bool may_fail, reads;
+} Seen;
+
+static void see_failures(CoreVisitor *v, const Body *body) {
+  Seen *seen = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    seen->may_fail = seen->may_fail || exp_may_fail(exp);
+    seen->reads = seen->reads || exp->kind == EXP_INDEX;
+  }
+  core_visit_body(v, body);
+}
+
+static Seen seen_in(const Exp *exp) {
+  Seen seen = { .may_fail = exp_may_fail(exp) };
+  CoreVisitor v = { .body = see_failures, .state = &seen };
+  core_visit_exp(&v, exp);
+  return seen;
 }
 
 // Parallel work that is the same at every point of the context and cannot fail (there may be no
-// point): done once, outside.
+// point): done once, outside.  Groups do not ask whether there is a point (see `for_points`).
 static bool is_common_work(const MixedBody *g, const Stm *stm) {
   if (!exp_is_soac(stm->exp) || flatten_is_sequential(stm)) return false;
   Goal goal = goal_of(g, stm);
   VarVec free = stm_free(stm);
   vec_each (const Var **, v, &free)
     if (goal_varies(&goal, atom_var(*v))) return false;
-  bool may_fail = exp_may_fail(stm->exp);
-  CoreVisitor v = { .body = seek_failure, .state = &may_fail };
-  if (!may_fail) core_visit_exp(&v, stm->exp);
-  return !may_fail;
+  Seen seen = seen_in(stm->exp);
+  return !seen.may_fail && (!seen.reads || (g->level > 0 && !flatten_finds_sizes(stm)));
+}
+
+// Has the context a point?
+static Atom has_points(const MixedBody *g, Builder *b) {
+  int depth = nest_depth(g->nest);
+  Atom *widths = new_array(Atom, depth + 1), some = atom_bool(true);
+  nest_widths(g->nest, widths);
+  for (int i = 0; i < depth; i++) {
+    if (widths[i].kind == ATOM_CONST && widths[i].u.constant.u.i > 0) continue;
+    Atom wide = core_let(b, "some", exp_op2(OP_LT, atom_i64(0), widths[i]));
+    some = atom_equal(some, atom_bool(true))
+               ? wide
+               : core_let(b, "some", exp_op2(OP_LAND, some, wide));
+  }
+  return some;
+}
+
+static const Body *body_of_zeros(Flatten *fl, const Stm *stm) {
+  Builder b = builder_new(fl->c, stm->loc);
+  Atom *zeros = new_array(Atom, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++) {
+    CoreType type = stm->binders[i]->type;
+    zeros[i] = atom_const(prim_zero(type.elem));
+    for (int d = type.rank - 1; d >= 0; d--)
+      zeros[i] = core_let(&b, "none", exp_replicate(type.dims[d], zeros[i]));
+  }
+  return core_body(&b, zeros, stm->binder_count);
+}
+
+// soac  =>  if 0 < n { soac } else { zeros }   for a context of n points
+// where it reads at indices: that they are inside of their array, which nothing checks, may be so
+// at points only (xs[n - 1]).
+static Stm for_points(MixedBody *g, const Stm *stm) {
+  Stm out = *stm, inside = *stm;
+  if (!seen_in(stm->exp).reads) return out;
+  Atom some = has_points(g, g->b);
+  if (some.kind == ATOM_CONST) return out;
+  const Var **vars = new_array(const Var *, stm->binder_count);
+  Atom *values = new_array(Atom, stm->binder_count);
+  for (int i = 0; i < stm->binder_count; i++) {
+    vars[i] = var_like(g->fl->c, stm->binders[i]);
+    values[i] = atom_var(vars[i]);
+  }
+  inside.binders = vars;
+  Builder b = builder_new(g->fl->c, stm->loc);
+  core_add_stm(&b, inside);
+  const Body *work = core_body(&b, values, stm->binder_count);
+  out.exp = exp_if(some, work, body_of_zeros(g->fl, stm));
+  return out;
 }
 
 static void flatten_host_stm(Flatten *fl, int level, const Stm *stm, Builder *b);
@@ -236,7 +297,8 @@ static void walk_stm(MixedBody *g, const Stm *stm) {
     return;
   }
   if (is_common_work(g, stm)) {
-    flatten_host_stm(g->fl, g->level, stm, g->b);
+    const Stm once = for_points(g, stm);
+    flatten_host_stm(g->fl, g->level, mem_copy(&once, sizeof once), g->b);
     return;
   }
   bool placed = permute_outside(g, stm) || rule_g6(g, stm);

@@ -29,6 +29,7 @@ from pathlib import Path
 from idioms import FailingIdiomGenerator, IdiomGenerator
 from idioms.bits import BitsGenerator
 from idioms.checks import CheckGenerator
+from idioms.cubes import CubesGenerator
 from idioms.nests import NestsGenerator
 from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
@@ -48,6 +49,8 @@ def generator_of(seed, options):
     kind = seed % 8
     if options.checks:
         return CheckGenerator(seed)
+    if options.cubes:
+        return CubesGenerator(seed)
     if options.nests:
         return NestsGenerator(seed)
     if options.bits:
@@ -94,7 +97,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        if options.device and not options.idioms and not options.checks and not options.nests and not options.bits:  # vectors of CPUs need 16 points
+        if options.device and not options.idioms and not options.checks and not options.nests and not options.bits and not options.cubes:  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
@@ -136,6 +139,7 @@ def main():
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
     parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
+    parser.add_argument("--cubes", action="store_true", help="cubes and planes")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
     parser.add_argument("--wide", action="store_true", help="long arrays")
