@@ -88,10 +88,13 @@ const Core *pipeline_in_order(Compiler *c, Program *p) {
   return p->in_order;
 }
 
-static const Core *for_gpus(Compiler *c, const Core *flat) {
+static const Core *with_rooms(Compiler *c, const Core *flat) {
   const Core *roomy = checked_flat(c, flat_filter_rooms(c, flat));
-  const Core *fused = checked_flat(c, flat_fuse_scans(c, roomy, true));
-  const Core *alone = checked_flat(c, flat_without_lone_groups(c, fused));
+  return checked_flat(c, flat_fuse_scans(c, roomy, true));
+}
+
+const Core *pipeline_for_gpus(Compiler *c, const Core *flat) {
+  const Core *alone = checked_flat(c, flat_without_lone_groups(c, flat));
   const Core *spread = checked_flat(c, flat_spread_rows(c, alone));
   const Core *first = checked_flat(c, flat_points_first(c, spread));
   const Core *moved = checked_flat(c, flat_move_arrays(c, first));
@@ -106,7 +109,8 @@ static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   p->imp[PROFILE_CPU] = imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes);
   book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU])
-    p->imp[PROFILE_GPU] = imp_lower(c, for_gpus(c, p->core), PROFILE_GPU, NULL);
+    p->imp[PROFILE_GPU] =
+        imp_lower(c, pipeline_for_gpus(c, with_rooms(c, p->core)), PROFILE_GPU, NULL);
   return p->imp[PROFILE_GPU] != NULL;
 }
 

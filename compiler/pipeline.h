@@ -50,6 +50,9 @@ bool pipeline_run(Compiler *c, Program *program, const char *after);
 
 // What kernels for CPUs are made from: Flat, in which scans do what is made of their values.
 const Core *pipeline_in_order(Compiler *c, Program *p);
+// Flat as the code for GPUs is made from it, but for what the interpreter does not know: filters
+// into rooms, and scans that do what is made of their values.
+const Core *pipeline_for_gpus(Compiler *c, const Core *flat);
 
 // The recipes that the user gave for it, in the file and in the source; false after errors.
 bool pipeline_read_recipes(Compiler *c, Program *program);

@@ -251,6 +251,10 @@ grep -Eq ' --tuning p.fl.mine --cache-file p.fl.kernels --default-tile-size=8 --
 option=
 
 # It is late from the start: each case runs once.
+option='--stage gpu'
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- input { [[1, 2], [3, 4], [5, 6]] } output { [[1, 3, 5], [2, 4, 6]] }
+entry main [n] [m] (xs: [n][m]i32) : [m][n]i32 = tabulate_2d m n (\\i j -> xs[j, i])"
 option='--stage device --versions-for 0'
 expect 0 'p.fl: [0-9]+ runs of further versions on the device left out|no OpenCL device' "-- ==
 -- input { [[1, 2], [3, 4]] } output { [3, 7] }

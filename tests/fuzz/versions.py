@@ -7,11 +7,12 @@ fixed form, and one a program that must fail.  With --idioms all are made of wha
 mistake in what no result needs may go unseen after `core`), with --derivatives they are derivatives,
 with --wide their arrays are so long that CPUs cut them into chunks.  With --checks they are small,
 and what may fail stands in every place; with --nests each point of a map works on rows of its own, with
---bits on numbers of few bits.
+--bits on numbers of few bits; with --cubes arrays of up to three dimensions are turned, cut, filtered and counted.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits]
+                   [--stage STAGE]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -103,6 +104,7 @@ def run_batch(options, folder, seeds):
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
                "--max-steps", "200000000" if options.wide else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += [part for option in options.option for part in ("--pass-option", option)]
+    command += ["--stage", options.stage] if options.stage else []
     command += ["--mpi", str(options.mpi)] if options.mpi else []
     command += ["--workers", str(options.workers)] if options.workers else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -142,6 +144,7 @@ def main():
     parser.add_argument("--cubes", action="store_true", help="cubes and planes")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
+    parser.add_argument("--stage", help="only that, as gpu: what the code for GPUs is made from")
     parser.add_argument("--wide", action="store_true", help="long arrays")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")

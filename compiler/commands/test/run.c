@@ -456,6 +456,10 @@ static bool compile(ProgramRun *run, Program *program) {
   if (!add_stage(run, program, "elaborate", "elaborate")) return false;
   if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
   if (!add_stage(run, program, "flat", NULL)) return false;
+  if (run->options->stage && strcmp(run->options->stage, "gpu") == 0) {
+    Stage gpu = { "gpu", pipeline_for_gpus(run->c, program->core), false };
+    vec_push(&run->stages, gpu);
+  }
   if (!wants_stage(run, "kern")) return true;
   Stage kernels = { "kern", pipeline_in_order(run->c, program), true };
   vec_push(&run->stages, kernels);

@@ -22,8 +22,9 @@ static const Option option_rows[] = {
   { 'e', 'e', "entry", "NAME", "only the cases of this entry point", NULL },
   { 'e', 0, "entry-point", "NAME", NULL, NULL },
   { OPT_STAGE, 0, "stage", "STAGE",
-    "only after `elaborate`, `core` or `flat`, as kernels for CPUs (`kern`), or on the `device`",
-    "elaborate core flat kern device" },
+    "only after `elaborate`, `core` or `flat`, as the code for GPUs is made from (`gpu`; not run "
+    "unasked), as kernels for CPUs (`kern`), or on the `device`",
+    "elaborate core flat gpu kern device" },
   { 'j', 'j', "jobs", "N", "programs at the same time; default one per core", NULL },
   { OPT_TIMEOUT, 0, "timeout", "S", "seconds for a program; default 60", NULL },
   { 'm', 0, "max-steps", "N",
@@ -241,8 +242,8 @@ static bool number(const char *text, int64_t least, int64_t *out) {
 
 static bool is_stage(const char *name) {
   return strcmp(name, "elaborate") == 0 || strcmp(name, "core") == 0 ||
-         strcmp(name, "flat") == 0 || strcmp(name, "kern") == 0 ||
-         strcmp(name, "device") == 0;
+         strcmp(name, "flat") == 0 || strcmp(name, "gpu") == 0 ||
+         strcmp(name, "kern") == 0 || strcmp(name, "device") == 0;
 }
 
 // NULL, or what is wrong with the option's argument.
@@ -254,8 +255,9 @@ static const char *set_option(TestOptions *o, int option) {
     o->stage = optarg;
     return is_stage(optarg)
                ? NULL
-               : text_format("unknown stage %s (elaborate, core, flat, kern or device)",
-                             optarg);
+               : text_format(
+                     "unknown stage %s (elaborate, core, flat, gpu, kern or device)",
+                     optarg);
   case 'v': o->verbose = true; return NULL;
   case 't': o->depth = TEST_CHECK; return NULL;
   case 'C': o->depth = TEST_COMPILE; return NULL;
