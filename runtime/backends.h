@@ -40,9 +40,9 @@ static const char rt_no_device_hint[] =
 // devices to one thread that another one is still making.
 static pthread_mutex_t rt_opening = PTHREAD_MUTEX_INITIALIZER;
 
-// Threads in other libraries of the process wait as well.  What these have in common without sharing
-// names (dlopen keeps those apart) is a file that no other process has, whose lock each opening has
-// for itself.  -1 where there is none.
+// Threads in other libraries of the process wait as well.  What these have in common without
+// sharing names (dlopen keeps those apart) is a file that no other process has, whose lock each
+// opening has for itself.  -1 where there is none.
 RT_FN int rt_opening_begin(void) {
   pthread_mutex_lock(&rt_opening);
   int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);

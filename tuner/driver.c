@@ -172,10 +172,15 @@ static void write_text(Tuning *t, const char *text, const char *path) {
     t->problem_text = text_format("cannot write %s: %s", path, strerror(errno));
 }
 
+void tuner_write(Tuning *t) {
+  if (!t->options->dry_run && !t->kept_file)
+    write_text(t, settings_text(t), t->options->out_path);
+}
+
 static void write_results(Tuning *t) {
   const char *out = t->options->out_path;
   t->kept_file = t->m->interrupted && t->checks.blind && access(out, F_OK) == 0;
-  if (!t->options->dry_run && !t->kept_file) write_text(t, settings_text(t), out);
+  tuner_write(t);
   if (t->options->report_path) write_text(t, page_text(t), t->options->report_path);
 }
 
@@ -184,7 +189,8 @@ static Measure *measure_of(const TunerOptions *o, double started) {
       Measure, .server = { .argv = o->argv, .interrupt = child_catch_interrupt() },
       .entry = o->entry, .limits = { o->timeout_s, o->short_us, started + o->budget_s },
       .errors_are_final = o->range_count > 0,
-      .judge = { o->scratch, o->compare, o->compare_state }, .report = text_new());
+      .judge = { o->scratch, o->number, o->compare, o->compare_state },
+      .report = text_new());
 }
 
 static Tuning *tuning_new(const TunerOptions *options, double started) {

@@ -249,8 +249,8 @@ const char *measure_check_result(Measure *m, int dataset) {
   Held *held = &m->held[dataset];
   const char *names = result_variables(m);
   bool first = !held->expected;
-  const char *file =
-      text_format("%s/%s%d", m->judge.scratch, first ? "expected" : "result", dataset);
+  const char *file = text_format("%s/%s%d-%d", m->judge.scratch,
+                                 first ? "expected" : "result", m->judge.number, dataset);
   Reply reply = measure_command(m, text_format("store \"%s\" %s", file, names));
   if (strcmp(names, "result") != 0) measure_command(m, text_format("free %s", names));
   if (reply.status != REPLY_OK)

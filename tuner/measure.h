@@ -27,6 +27,7 @@ typedef struct Limits {
 // How results are judged.
 typedef struct Judge {
   const char *scratch;  // a folder for results
+  int number;           // that tells them from those of other entry points
   // NULL if the two files hold the same values, else the difference.
   const char *(*compare)(const void *state, const char *got, const char *expected);
   const void *compare_state;

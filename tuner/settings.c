@@ -300,13 +300,18 @@ static void summarise_precision(Text *text, const Precision *p) {
               100 * near.high, 100 * p->regret, 196 * p->regret_error);
 }
 
+// "1 run", "3 runs"
+static const char *number_of(int count, const char *what) {
+  return text_format("%d %s%s", count, what, count == 1 ? "" : "s");
+}
+
 static void summarise_ranges(Text *text, const Tuning *t) {
   const Precision *last =
       t->sampling.curve.count
           ? &t->sampling.curve.at[t->sampling.curve.count - 1].precision
           : NULL;
-  text_printf(text, "  %d points measured in %d cells\n", t->sampling.holdout_from,
-              t->sampling.cells);
+  text_printf(text, "  %s measured in %s\n", number_of(t->sampling.holdout_from, "point"),
+              number_of(t->sampling.cells, "cell"));
   if (t->left_out) text_printf(text, "%s\n", settings_failures(t));
   if (!last || !last->points) return;
   summarise_precision(text, last);
@@ -328,11 +333,6 @@ static void summarise_ranges(Text *text, const Tuning *t) {
     text_printf(text,
                 "  the tuned program decided otherwise than predicted on %d of them\n",
                 wrong);
-}
-
-// "1 run", "3 runs"
-static const char *number_of(int count, const char *what) {
-  return text_format("%d %s%s", count, what, count == 1 ? "" : "s");
 }
 
 const char *settings_summary(const Tuning *t) {

@@ -75,6 +75,21 @@ static Weight *weight_of(Sizer *s, const char *kernel) {
   return &s->weights.at[s->weights.count - 1];
 }
 
+static void set_value(Tuning *t, const SizeParam *p, int64_t value) {
+  measure_command(t->m,
+                  text_format("set_tuning_param %s %lld", p->name, (long long)value));
+}
+
+bool sizes_apply(Tuning *t) {
+  Measure *m = t->m;
+  if (!measure_start(m)) return false;
+  measure_command(m, "pause_profiling");
+  measure_command(m, "set_path");
+  vec_each (const SizeParam *, p, &t->sizing.params)
+    if (p->value != p->before) set_value(t, p, p->value);
+  return measure_set_thresholds(m, t->choice.thresholds);
+}
+
 // The thresholds that were chosen become the program's.
 static bool apply_choice(Sizer *s) {
   Measure *m = s->t->m;
@@ -142,9 +157,8 @@ static bool *where_it_matters(const Sizer *s, const SizeParam *p) {
 
 // ---- order
 
-// Is there a parameter of the entry point that has its value?
-static bool is_followed(const Sizer *s, const SizeParam *p) {
-  vec_each (const SizeParam *, other, &s->t->sizing.params)
+bool sizes_is_followed(const Tuning *t, const SizeParam *p) {
+  vec_each (const SizeParam *, other, &t->sizing.params)
     if (other->follows && strcmp(other->follows, p->name) == 0) return true;
   return false;
 }
@@ -168,7 +182,8 @@ static SizeTurns turns_of(const Sizer *s) {
   SizeTurns turns = { 0 };
   vec_each (SizeParam *, p, &s->t->sizing.params) {
     double share = largest_share(s, p);
-    if (share >= least_share && !is_followed(s, p))
+    bool later = s->t->options->shares && !p->operation;
+    if (share >= least_share && !later && !sizes_is_followed(s->t, p))
       vec_push(&turns, (SizeTurn){ p, share });
   }
   qsort(turns.at, (size_t)turns.count, sizeof *turns.at, compare_turns);
@@ -177,26 +192,26 @@ static SizeTurns turns_of(const Sizer *s) {
 
 // ---- one parameter
 
-static bool is_weight(const SizeParam *p) { return strcmp(p->kind, "weight") == 0; }
+bool sizes_is_weight(const SizeParam *p) { return strcmp(p->kind, "weight") == 0; }
 
 static bool is_allowed_size(const Tuning *t, const SizeParam *p, int64_t value) {
   bool group = strcmp(p->kind, "group_size") == 0;
-  return value >= !is_weight(p) && (!group || value <= t->sizing.max_group_size) &&
+  return value >= !sizes_is_weight(p) && (!group || value <= t->sizing.max_group_size) &&
          (!p->most || value <= p->most);
 }
 
-static const char *setting(const SizeParam *p, int64_t value) {
+const char *sizes_setting(const SizeParam *p, int64_t value) {
   return text_format("%s=%lld", p->name, (long long)value);
 }
 
 static void enter_value(Contest *c, const SizeParam *p, int64_t value) {
   if (value != p->value && is_allowed_size(c->t, p, value))
-    contest_enter(c, setting(p, value), value);
+    contest_enter(c, sizes_setting(p, value), value);
 }
 
 // All recipes; of numbers the next smaller and larger.
 static void enter_values(Contest *c, const SizeParam *p) {
-  contest_enter(c, setting(p, p->value), p->value);
+  contest_enter(c, sizes_setting(p, p->value), p->value);
   if (strcmp(p->kind, "recipe") == 0) {
     for (int64_t value = 1; value <= p->most; value++)
       enter_value(c, p, value);
@@ -209,21 +224,22 @@ static void enter_values(Contest *c, const SizeParam *p) {
 // The share of a worker: none at all, or far from what it is; or near to that.
 static void enter_weights(Contest *c, const SizeParam *p, bool near) {
   int64_t v = p->value > 0 ? p->value : 1;
-  contest_enter(c, setting(p, p->value), p->value);
+  contest_enter(c, sizes_setting(p, p->value), p->value);
   if (!near) enter_value(c, p, 0);
   enter_value(c, p, near ? v * 3 / 4 : v / 2);
   enter_value(c, p, near ? v * 5 / 4 : v * 2);
 }
 
-static void set_value(Sizer *s, const SizeParam *p, int64_t value) {
-  measure_command(s->t->m,
-                  text_format("set_tuning_param %s %lld", p->name, (long long)value));
+void sizes_enter(Contest *c, const SizeParam *p, bool near) {
+  if (sizes_is_weight(p))
+    enter_weights(c, p, near);
+  else
+    enter_values(c, p);
 }
 
-// Does the program still give the right results?
-static bool results_hold(Sizer *s, const bool *on) {
-  Measure *m = s->t->m;
-  for (int d = 0; d < s->t->choice.problem.dataset_count; d++) {
+bool sizes_hold(Tuning *t, const bool *on) {
+  Measure *m = t->m;
+  for (int d = 0; d < t->choice.problem.dataset_count; d++) {
     double us = 0;
     if (!on[d]) continue;
     Reply reply = measure_call(m, d, true, &us);
@@ -240,18 +256,15 @@ static void tune_param(Sizer *s, SizeParam *p, double until) {
   const bool *on = where_it_matters(s, p);
   for (bool near = false;;) {
     Contest c = contest_new(s->t, on, until);
-    if (is_weight(p))
-      enter_weights(&c, p, near);
-    else
-      enter_values(&c, p);
+    sizes_enter(&c, p, near);
     const Entrant *winner = contest_winner(&c);
-    if (!winner && (near || !is_weight(p))) return;
+    if (!winner && (near || !sizes_is_weight(p))) return;
     near = near || !winner;
     if (!winner) continue;
     double error, ratio = contest_ratio(&c, winner, &error);
-    set_value(s, p, winner->value);
-    if (!results_hold(s, on)) {
-      set_value(s, p, p->value);
+    set_value(s->t, p, winner->value);
+    if (!sizes_hold(s->t, on)) {
+      set_value(s->t, p, p->value);
       return;
     }
     p->reason =
@@ -267,14 +280,15 @@ static const char *settings_before(const Tuning *t) {
   Text *text = text_new();
   vec_each (const SizeParam *, p, &t->sizing.params)
     if (p->value != p->before)
-      text_printf(text, "%s%s", text_length(text) ? "," : "", setting(p, p->before));
+      text_printf(text, "%s%s", text_length(text) ? "," : "",
+                  sizes_setting(p, p->before));
   return text_str(text);
 }
 
 static void take_back(Sizer *s) {
   vec_each (SizeParam *, p, &s->t->sizing.params) {
     if (p->value == p->before) continue;
-    set_value(s, p, p->before);
+    set_value(s->t, p, p->before);
     p->value = p->before;
     p->reason = NULL;
   }
@@ -339,9 +353,14 @@ void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on) {
   choose_in_time(&s);
 }
 
-void sizes_choose(Tuning *t) {
-  Sizer s = { .t = t, .all = new_array(bool, t->choice.problem.dataset_count + 1) };
+bool *sizes_datasets(const Tuning *t) {
+  bool *all = new_array(bool, t->choice.problem.dataset_count + 1);
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
-    s.all[d] = !t->seen->states[d].failure;
+    all[d] = !t->seen->states[d].failure;
+  return all;
+}
+
+void sizes_choose(Tuning *t) {
+  Sizer s = { .t = t, .all = sizes_datasets(t) };
   choose_in_time(&s);
 }

@@ -1,5 +1,5 @@
 #pragma once
-#include "tuner/tuning.h"
+#include "tuner/contest.h"
 
 // Finds the sizes that the program has; chooses them, by whole runs with the chosen
 // thresholds.
@@ -8,3 +8,18 @@ void sizes_choose(Tuning *t);
 // The same in range mode, by what is chosen from the points (`decisions`, one per guard), on those
 // data sets that `on` has.
 void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on);
+
+// ---- for shared.c
+
+bool sizes_is_weight(const SizeParam *p);                      // the share of a worker
+const char *sizes_setting(const SizeParam *p, int64_t value);  // "NAME=4"
+// Is there a parameter of the entry point that has its value?
+bool sizes_is_followed(const Tuning *t, const SizeParam *p);
+// The data sets on which the program does not fail.
+bool *sizes_datasets(const Tuning *t);
+// Starts the program with the thresholds and sizes that were chosen; false if it fails.
+bool sizes_apply(Tuning *t);
+// The value in force and those to try, of weights those `near` to it or far from it.
+void sizes_enter(Contest *c, const SizeParam *p, bool near);
+// Does the program still give the right results?
+bool sizes_hold(Tuning *t, const bool *on);

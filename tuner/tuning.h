@@ -26,10 +26,12 @@ typedef struct TunerOptions {
   double budget_s, timeout_s, short_us;
   uint64_t seed;
   const char *log_path, *out_path, *scratch;  // log_path NULL: none
+  int number;                                 // of the entry point, among several
   const char *report_path;                    // of the HTML page, or NULL
   bool dry_run, quiet;
   bool no_replay;  // force versions in whole runs
   bool no_sizes;   // choose thresholds only
+  bool shares;     // parameters of the whole program are left to shared.c
   const char *(*compare)(const void *state, const char *got, const char *expected);
   const void *compare_state;
 } TunerOptions;

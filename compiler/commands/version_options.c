@@ -79,8 +79,9 @@ static bool force_version(Compiler *c, Decider *d, const VersionTree *tree,
   long version = strtol(text + 1, &end, 10);
   if (end == text + 1 || *end || version > tree->version_count ||
       !version_path(tree, (int)version, &d->forced)) {
-    error(c, (Loc){ 0 }, "entry point %s has no version %s, only V0 to V%d",
-          tree->entry->name, text, tree->version_count - 1);
+    int last = tree->version_count - 1;
+    error(c, (Loc){ 0 }, "entry point %s has no version %s, only V0%s", tree->entry->name,
+          text, last ? text_format(" to V%d", last) : "");
     return false;
   }
   return true;

@@ -39,6 +39,7 @@ typedef struct FormatGroup {
   int first, last;  // tokens
   int mark;         // a token, as the kind says
   int parent;       // the group around it, -1 for none
+  int tried;        // the last search for a place to break that has looked at it
 } FormatGroup;
 
 // What the tree says about a token.
@@ -71,6 +72,7 @@ typedef struct Formatter {
   bool *first;       // is it the first on its line?
   size_t *length;    // of `out` before it and what stands before it
   int line;          // the first token of the last line
+  int searches;      // for places to break
   int at;            // the column behind the last one
   Text *out;
 } Formatter;

@@ -518,10 +518,12 @@ static bool break_group(Breaker *b, const FormatGroup *g) {
   return false;
 }
 
-// The groups around the token, outer ones first.
+// The groups around the token, outer ones first, but for those around the tokens before.
 static bool break_around(Breaker *b, int group) {
   if (group < 0) return false;
-  const FormatGroup *g = &b->f->groups.at[group];
+  FormatGroup *g = &b->f->groups.at[group];
+  if (g->tried == b->f->searches) return false;
+  g->tried = b->f->searches;
   if (break_around(b, g->parent)) return true;
   return g->last >= b->start && break_group(b, g) && b->first >= 0;
 }
@@ -530,6 +532,7 @@ int format_break(Formatter *f, int start, int at) {
   Breaker b = { .f = f, .start = start, .at = at, .first = -1 };
   for (int round = 0; round < 2; round++) {
     b.last_resort = round > 0;
+    f->searches++;
     for (int inside = at; inside > start; inside--)
       if (break_around(&b, f->inner[inside])) return b.first;
   }

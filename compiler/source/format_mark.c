@@ -59,7 +59,7 @@ static TokenRange range_of(const Formatter *f, Loc loc) {
 
 static TokenRange group(Formatter *f, FormatKind kind, Loc loc, int mark) {
   TokenRange r = range_of(f, loc);
-  vec_push(&f->groups, (FormatGroup){ kind, r.first, r.last, mark, -1 });
+  vec_push(&f->groups, (FormatGroup){ kind, r.first, r.last, mark, -1, 0 });
   return r;
 }
 
@@ -576,7 +576,7 @@ static void match_brackets(Formatter *f) {
     int other = open[--depth];
     f->match[at] = other;
     f->match[other] = at;
-    vec_push(&f->groups, (FormatGroup){ FORMAT_BRACKET, other, at, -1, -1 });
+    vec_push(&f->groups, (FormatGroup){ FORMAT_BRACKET, other, at, -1, -1, 0 });
   }
 }
 

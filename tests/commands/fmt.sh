@@ -240,6 +240,8 @@ grep -q '^<stdin>:1:' messages || fail "the message says where"
 "$flc" fmt none.fl 2> messages && fail "a file that is not there"
 grep -q 'cannot read none.fl' messages || fail "the file that is not there is not named"
 "$flc" fmt 2> /dev/null && fail "no file"
+# Minutes if each place to break is looked for from each token.
+{ yes '#[a]' | head -n 1000 | tr '\n' ' '; echo 'def x = 1'; } | timeout 60 "$flc" fmt - > out || fail "many attributes in a line"
 [ -z "$(find . -name '.*' -type f)" ] || fail "temporary files are left"
 
 [ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }

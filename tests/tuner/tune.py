@@ -98,6 +98,12 @@ def chooses_the_best_in_few_runs(folder):
     assert "small: +" in output and "not separable" in output, output
 
 
+def runs_more_than_twice_what_decides_nothing(folder):
+    case = Case(folder, program=version("V0", 900, 700, 300))
+    case.tune()
+    assert len(case.calls()) >= 3 * 6, len(case.calls())
+
+
 def forces_versions_in_whole_runs(folder):
     case = Case(folder)
     case.tune("--no-replay")
@@ -540,7 +546,7 @@ def tunes_all_entry_points_that_have_data(folder):
 
 
 TESTS = [
-    chooses_the_best_in_few_runs, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
+    chooses_the_best_in_few_runs, runs_more_than_twice_what_decides_nothing, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
     whole_runs_have_the_last_word, chooses_sizes, chooses_numbers_of_kernels_that_matter,
     one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,

@@ -6,6 +6,7 @@
 #include "commands/tune/data.h"
 #include "commands/version_options.h"
 #include "tuner/settings.h"
+#include "tuner/shared.h"
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -334,7 +335,7 @@ static const char *page_of(const char *path, const char *entry) {
   return text_format("%.*s.%s%s", (int)stem, path, entry, path + stem);
 }
 
-static const Tuning *tune_goal(const Options *o, TuneGoal *goal, bool alone) {
+static Tuning *tune_goal(const Options *o, TuneGoal *goal, bool alone) {
   TunerOptions tuner = o->tuner;
   TuneInputs *in = &goal->in;
   tuner.entry = in->entry;
@@ -356,13 +357,16 @@ static const Tuning *tune_goal(const Options *o, TuneGoal *goal, bool alone) {
 // One entry point after the other, each with its part of the time that is left.
 static int tune_goals(Compiler *c, Options *o, const TuneGoalVec *goals) {
   double budget = o->tuner.budget_s, started = child_now();
+  Tuning **results = new_array(Tuning *, goals->count + 1);
   int status = 0;
   bool interrupted = false;
+  o->tuner.shares = goals->count > 1;
   for (int i = 0; i < goals->count && !interrupted; i++) {
     TuneGoal *goal = &goals->at[i];
     double left = budget - (child_now() - started);
     o->tuner.budget_s = fmax(left, 0) / (goals->count - i);
-    const Tuning *result = tune_goal(o, goal, goals->count == 1);
+    o->tuner.number = i;
+    Tuning *result = results[i] = tune_goal(o, goal, goals->count == 1);
     diag_flush(c);
     if (goal->in.generator.server.pid) child_stop(&goal->in.generator.server);
     if (goals->count > 1) printf("%sentry point %s\n", i ? "\n" : "", goal->in.entry);
@@ -371,6 +375,9 @@ static int tune_goals(Compiler *c, Options *o, const TuneGoalVec *goals) {
     interrupted = result->m->interrupted;
     fflush(stdout);
   }
+  if (interrupted || !o->tuner.shares) return status;
+  const char *shared = shared_choose(results, goals->count);
+  if (*shared) printf("\nall entry points\n%s", shared);
   return status;
 }
 
