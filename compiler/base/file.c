@@ -223,7 +223,7 @@ void file_remove_folder(const char *path) {
   nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-void file_make_folders(const char *path) {
+void file_make_folders(const char *path, mode_t mode) {
   for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/'))
-    mkdir(text_format("%.*s", (int)(slash - path), path), 0700);
+    mkdir(text_format("%.*s", (int)(slash - path), path), mode);
 }

@@ -56,9 +56,10 @@ typedef struct FileOutput {
 // Writes all files or none; the path that failed, with `errno` set, or NULL.
 const char *file_write_all(const FileOutput *files, int count);
 
-// Makes the folders that a file of this path needs, for the user alone; whether that works shows
-// when the file is opened.
-void file_make_folders(const char *path);
+// Makes the folders that a file of this path needs: FILE_PRIVATE, for the user alone, or as the umask
+// allows.  Whether that works shows when the file is opened.
+enum { FILE_PRIVATE = 0700, FILE_PUBLIC = 0777 };
+void file_make_folders(const char *path, mode_t mode);
 
 // Removes a folder with all that is in it.
 void file_remove_folder(const char *path);

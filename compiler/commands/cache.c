@@ -26,7 +26,7 @@ static const char *distrust(int folder) {
 }
 
 static Cache open_folder(const char *path) {
-  file_make_folders(text_format("%s/", path));
+  file_make_folders(text_format("%s/", path), FILE_PRIVATE);
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   const char *reason = folder >= 0        ? distrust(folder)
                        : errno == ENOTDIR ? "it is a link or no folder"

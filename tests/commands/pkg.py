@@ -316,7 +316,10 @@ def test_nothing_runs(folder):
 
 
 def test_init(project):
+    umask = os.umask(0o022)
     project.passes("init", "github.com/me/edda")
+    os.umask(umask)
+    expect((project.folder / "lib/github.com").stat().st_mode & 0o777 == 0o755, "others can read the package")
     expect(project.read("futhark.pkg") == "package github.com/me/edda\n\nrequire {\n}\n", project.read("futhark.pkg"))
     project.fails("init", "github.com/me/edda", says="there is a futhark.pkg already")
     project.fails("check", says="there is no program in lib/github.com/me/edda")

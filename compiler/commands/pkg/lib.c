@@ -97,17 +97,11 @@ static bool failed(const PkgLib *lib, const char *path) {
   return false;
 }
 
-// Folders that anybody may read, as the umask allows.
-static void make_folders(const char *path) {
-  for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/'))
-    mkdir(text_format("%.*s", (int)(slash - path), path), 0777);
-}
-
 static bool write_package(const PkgLib *lib, const char *folder, const PkgContents *c) {
-  make_folders(text_format("%s/", folder));
+  file_make_folders(text_format("%s/", folder), FILE_PUBLIC);
   vec_each (const PkgFile *, f, &c->files) {
     const char *path = text_format("%s/%s", folder, f->name);
-    make_folders(path);
+    file_make_folders(path, FILE_PUBLIC);
     Text *t = text_new();
     text_add_bytes(t, f->bytes, f->length);
     if (!file_write(path, t)) return failed(lib, path);
@@ -118,8 +112,8 @@ static bool write_package(const PkgLib *lib, const char *folder, const PkgConten
 // Puts a folder where another one may be, which goes to `aside`; or leaves that where it is.
 static bool swap_in(const PkgLib *lib, const char *from, const char *to,
                     const char *aside) {
-  make_folders(to);
-  make_folders(aside);
+  file_make_folders(to, FILE_PUBLIC);
+  file_make_folders(aside, FILE_PUBLIC);
   bool moved = exists(to);
   if (moved && rename(to, aside) != 0) return failed(lib, to);
   if (rename(from, to) == 0) return true;

@@ -93,9 +93,9 @@ static bool act_init(Pkg *p) {
     error(p->c, (Loc){ 0 }, "there is a %s already", manifest_name);
     return false;
   }
-  file_make_folders(text_format("lib/%s/", path));
   const char *text = text_format("package %s\n\nrequire {\n}\n", path);
   if (!write_file(p, manifest_name, text)) return false;
+  file_make_folders(text_format("lib/%s/", path), FILE_PUBLIC);
   say(p, "the files of the package go to lib/%s\n", path);
   return true;
 }

@@ -176,7 +176,7 @@ void repl_lines_close(ReplLines *lines) {
   if (!lines->editor) return;
   HistEvent event;
   if (lines->file) {
-    file_make_folders(lines->file);
+    file_make_folders(lines->file, FILE_PRIVATE);
     history(lines->history, &event, H_SAVE, lines->file);
   }
   history_end(lines->history);
