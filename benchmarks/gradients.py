@@ -64,7 +64,7 @@ def write_data(flc, row, path):
         for seed, (kind, (low, high)) in enumerate(zip(row.types, row.bounds), 1):
             element = kind.rpartition("]")[2]
             given = f"{low}{element}" if low == high else kind
-            high = int(high) - 1 if element == "i64" else high
+            high = int(high) - 1 if element == "i64" and low != high else high
             out.write(subprocess.run([flc, "data", "-b", "-s", str(seed), f"--{element}-bounds={low}:{high}", "-g", given],
                                      check=True, capture_output=True).stdout)
 

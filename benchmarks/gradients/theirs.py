@@ -93,6 +93,56 @@ def batch(w, u, b, xs, targets):
     return jnp.sum((ys - targets) ** 2)
 
 
+def squares(u):
+    return jnp.sum(u * u)
+
+
+def repeated(step, state, t):
+    return jax.lax.scan(lambda state, _: (step(state), None), state, None, length=t)[0]
+
+
+def heat(u, t):
+    def step(u):
+        return u.at[1:-1].add(0.1 * (u[:-2] - 2 * u[1:-1] + u[2:]))
+    return squares(repeated(step, u, t))
+
+
+def waves(u, t):
+    def step(state):
+        u, v = state
+        p = jnp.pad(u, 1)
+        v = v + 0.1 * (p[:-2, 1:-1] + p[2:, 1:-1] + p[1:-1, :-2] + p[1:-1, 2:] - 4 * u)
+        return u + v, v
+    return squares(repeated(step, (u, jnp.zeros_like(u)), t)[0])
+
+
+def ring(u, t):
+    def speed(u):
+        return (jnp.roll(u, -1) - u) * jnp.roll(u, 1) - u
+
+    def step(u):
+        a = speed(u)
+        b = speed(u + 0.005 * a)
+        c = speed(u + 0.005 * b)
+        d = speed(u + 0.01 * c)
+        return u + 0.01 / 6 * (a + 2 * b + 2 * c + d)
+    return squares(repeated(step, u, t))
+
+
+def convolution(xs, w):
+    out = jax.lax.conv(xs[None, None], w[None, None], (1, 1), "VALID")
+    return jnp.sum(jax.nn.relu(out))
+
+
+def lines(xs, w):
+    return jnp.sum(jax.nn.relu(jax.lax.conv(xs[None], w, (1,), "VALID")))
+
+
+def heads(qs, ks, vs):
+    weights = jax.nn.softmax(qs @ ks.T / jnp.sqrt(1.0 * qs.shape[1]), axis=1)
+    return squares(weights @ vs)
+
+
 # Of each entry point the function, and which of the entry's parameters it takes in which order; how many of
 # them, from the first on, it is differentiated by.
 FUNCTIONS = {
@@ -105,6 +155,9 @@ FUNCTIONS = {
     "nbody/columns": (energy, (1, 2, 3, 0), 3), "nbody/rows": (energy_of_rows, (1, 0), 1),
     "nbody/pairs": (energy, (1, 2, 3, 0), 3),
     "lstm/sequence": (sequence, (2, 3, 4, 0, 1), 3), "lstm/batch": (batch, (2, 3, 4, 0, 1), 3),
+    "grids/heat": (heat, (1, 0), 1), "grids/waves": (waves, (1, 0), 1), "grids/ring": (ring, (1, 0), 1),
+    "networks/convolution": (convolution, (0, 1), 2), "networks/lines": (lines, (0, 1), 2),
+    "networks/heads": (heads, (0, 1, 2), 3),
 }
 TYPES = {b" f32": np.float32, b" f64": np.float64, b" i64": np.int64}
 
@@ -136,8 +189,10 @@ def main():
     function, order, count = FUNCTIONS[sys.argv[1]]
     values = read_values(sys.argv[2])
     assert len(values) == len(json.loads(sys.argv[3]))
-    arguments = [jnp.asarray(values[i]) for i in order]
-    commands = {"primal": jax.jit(function), "gradient": jax.jit(jax.grad(function, tuple(range(count))))}
+    arguments = [jnp.asarray(values[i]) if values[i].ndim else int(values[i]) for i in order]
+    known = [k for k, argument in enumerate(arguments) if isinstance(argument, int)]  # of rounds
+    gradient = jax.grad(function, tuple(range(count)))
+    commands = {"primal": jax.jit(function, static_argnums=known), "gradient": jax.jit(gradient, static_argnums=known)}
     for line in sys.stdin:
         word, _, rest = line.strip().partition(" ")
         if word == "compare":
