@@ -57,10 +57,17 @@ static bool winner_holds(Tuning *t, const SizeParam *p, int64_t winner, const bo
   return set.status == REPLY_OK && sizes_hold(t, on);
 }
 
+static bool was_interrupted(const Shared *s) {
+  vec_each (Tuning *const *, t, &s->all)
+    if ((*t)->m->interrupted) return true;
+  return false;
+}
+
 // False if there was no time, or a program failed.
 static bool ask_all(Shared *s, const char *name, bool near, const int64_t *winner,
                     Verdict *v) {
   *v = (Verdict){ 0 };
+  if (was_interrupted(s) || child_now() > s->until) return false;
   vec_each (Tuning **, t, &s->all) {
     const SizeParam *p = param_of(*t, name);
     if (!p) return false;
