@@ -56,8 +56,8 @@ typedef struct FileOutput {
 // Writes all files or none; the path that failed, with `errno` set, or NULL.
 const char *file_write_all(const FileOutput *files, int count);
 
-// Makes the folders that a file of this path needs: FILE_PRIVATE, for the user alone, or as the umask
-// allows.  Whether that works shows when the file is opened.
+// Makes the folders that a file of this path needs: FILE_PRIVATE, for the user alone, or as the
+// umask allows.  Whether that works shows when the file is opened.
 enum { FILE_PRIVATE = 0700, FILE_PUBLIC = 0777 };
 void file_make_folders(const char *path, mode_t mode);
 
