@@ -87,8 +87,8 @@ bool kern_by_reciprocals(Compiler *c, const Kern *kern, KernQuick *out);
 // index is divided; false: there are none (unflatten.c).
 bool kern_unflatten(Compiler *c, const Kern *kern, KernQuick *out);
 
-// The kernel with both points of an exchange together, whose indices differ in one bit; false: it has
-// none (partners.c).
+// The kernel with both points of an exchange together, whose indices differ in one bit; false: it
+// has none (partners.c).
 bool kern_pair_partners(Compiler *c, const Kern *kern, KernQuick *out);
 // Likewise where loops of a point make such exchanges, which ask for themselves.
 const Kern *kern_pair_within(Compiler *c, const Kern *kern);
