@@ -136,7 +136,7 @@ def options_for(executable):
     listed = subprocess.run([executable, "--print-params"], capture_output=True, text=True, check=True).stdout
     names = [line.split()[0] for line in listed.splitlines()]
     check(any(".workers_" in name for name in names), "the program has splits")
-    options = ["--build-option", "-DFLC_QUICK", "--param", "default_workers=0", "--param", "default_overlap=0"]
+    options = ["--build-option", "-DFLC_QUICK", "--build-option", "-cl-opt-disable", "--param", "default_workers=0", "--param", "default_overlap=0"]
     for name in names:
         if ".loop_" in name:
             options += ["--param", name + "=0"]
