@@ -113,6 +113,8 @@ bool seg_has_spare(const SegOp *seg, int result);
 const Tensor *kern_host_tensor(Compiler *c, KernHost host, const Var *var);
 // A seg-op as one naive kernel.
 KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *copies);
+// The kernel without stores to an array that nobody reads.
+const Kern *kern_without_stores(Compiler *c, const Kern *kern, const Tensor *unread);
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);
 // Notes what a statement of the host makes views of, and how it computes scalars, so that kernels

@@ -888,5 +888,12 @@ expect 'and ask for nothing' 0 ' \^ |if |select|check' out.hosts
 sed -n '/^kernel rounds/p' out > out.rounds
 some 'in rounds of a loop, too, which ask whether they may' 'let high_[0-9]+: i64 = low_[0-9]+ \+ h_' out
 
+cat > segments.fl << 'END'
+entry main [n] (flags: [n]bool) (xs: [n]f32) : [n]f32 =
+  map (.0) (scan (\(a, f) (b, g) -> (if g then b else a + b, f || g)) (0, false) (zip xs flags))
+END
+"$flc" dump --recipes segments.fl > out
+expect 'a scan by segments stores its sums, not its flags' 4 '[[]i_[0-9]+\] = sum_' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

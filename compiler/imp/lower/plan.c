@@ -278,9 +278,39 @@ static void lower_seg_kernels(Code *host, const KernSeg *seg, void *state) {
   lower_plan(host, plan, partials_key(s->op), s->memory);
 }
 
+// ---- results that nobody reads
+
+// Does nothing behind the statement mention the array, under any name?
+static bool is_unread(const Var *array, const Body *body, int position) {
+  for (int i = 0; i < body->result_count; i++)
+    if (atom_equal(body->results[i], atom_var(array))) return false;
+  for (int i = position + 1; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    VarVec free = core_free_exp(stm->exp);
+    vec_each (const Var **, var, &free)
+      if (*var == array &&
+          (stm->exp->kind != EXP_ATOM || !is_unread(stm->binders[0], body, i)))
+        return false;
+  }
+  return true;
+}
+
+// Scans of tuples without what is only there to be combined: the flags of segments.
+static void drop_unread(Code *host, const Stm *stm, KernSeg *seg, const Body *body,
+                        int position) {
+  const SegOp *op = stm->exp->u.seg;
+  int result = 0;
+  if (op->kind != SEG_SCAN || op->after) return;
+  for (int o = 0; o < op->op_count; o++)
+    for (int i = 0; i < op->ops[o].count; i++, result++)
+      if (op->ops[o].count > 1 && is_unread(stm->binders[result], body, position))
+        seg->kern = kern_without_stores(host->lower->c, seg->kern, seg->outs[result]);
+}
+
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
   Lower *lower = host->lower;
   KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
+  drop_unread(host, stm, &seg, body, position);
   seg.share = share_of(host, body, position);
   seg.name = kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
   const Kern *apart = seg.kern;

@@ -163,6 +163,26 @@ const Kern *from_part(Compiler *c, const Kern *plain, const KernBlock *block,
   return kern_name_axes(c, &kern);
 }
 
+// ---- results that nobody reads
+
+static const KernBlock *block_without_stores(KernMapper *m, const KernBlock *block) {
+  const Tensor *const *unread = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind != KERN_STORE || stm->u.store.to.tensor != *unread)
+      kern_add(&b, kern_map_stm(m, stm));
+  }
+  return kern_block(&b, kern_map_results(m, block), block->result_count);
+}
+
+const Kern *kern_without_stores(Compiler *c, const Kern *kern, const Tensor *unread) {
+  Kern *out = mem_copy(kern, sizeof *kern);
+  KernMapper m = { .c = c, .block = block_without_stores, .state = &unread };
+  out->body = block_without_stores(&m, kern->body);
+  return out;
+}
+
 // ---- calls
 
 static void inline_call(KernMapper *m, KernBuilder *b, const KernStm *stm) {

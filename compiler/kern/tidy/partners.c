@@ -61,7 +61,7 @@ static bool is_op_of(const Term *t, PrimOp op) {
   return t->kind == TERM_OP && t->type == PRIM_I64 && t->u.op.op == op;
 }
 
-static bool is_index(const Partners *x, const Term *t) {
+static bool is_axis_index(const Partners *x, const Term *t) {
   return term_is_var(let_inside(x, t), x->axis->index);
 }
 
@@ -69,7 +69,7 @@ static bool is_index(const Partners *x, const Term *t) {
 static const Term *beside_index(const Partners *x, const Term *t, PrimOp op) {
   if (!is_op_of(t, op)) return NULL;
   for (int i = 0; i < 2; i++)
-    if (is_index(x, t->u.op.args[i])) return t->u.op.args[1 - i];
+    if (is_axis_index(x, t->u.op.args[i])) return t->u.op.args[1 - i];
   return NULL;
 }
 
@@ -90,7 +90,7 @@ static const Term *as_bit(const Partners *x, const Term *t) {
 static const Term *shifted_by(const Partners *x, const Term *t) {
   if (!is_op_of(t, OP_AND) || !term_is_i64(t->u.op.args[1], 1)) return NULL;
   const Term *shift = let_inside(x, t->u.op.args[0]);
-  if (!is_op_of(shift, OP_SHR) || !is_index(x, shift->u.op.args[0])) return NULL;
+  if (!is_op_of(shift, OP_SHR) || !is_axis_index(x, shift->u.op.args[0])) return NULL;
   const Term *by = term_inlined(x->lets, shift->u.op.args[1]);
   return by && by->kind == TERM_VAR && !term_mentions_any(by, x->inside) ? by : NULL;
 }
@@ -104,13 +104,13 @@ static bool is_quotient(const Term *t) {
 // i / m: m, or NULL.
 static const Term *quotient_by(const Partners *x, const Term *t) {
   t = let_inside(x, t);
-  return is_quotient(t) && is_index(x, t->u.op.args[0]) ? t->u.op.args[1] : NULL;
+  return is_quotient(t) && is_axis_index(x, t->u.op.args[0]) ? t->u.op.args[1] : NULL;
 }
 
 // i % m: m, or NULL.
 static const Term *rest_by(const Partners *x, const Term *t) {
   t = let_inside(x, t);
-  return is_rest(t) && is_index(x, t->u.op.args[0]) ? t->u.op.args[1] : NULL;
+  return is_rest(t) && is_axis_index(x, t->u.op.args[0]) ? t->u.op.args[1] : NULL;
 }
 
 // i / m % 2: m, or NULL.
@@ -186,7 +186,7 @@ static bool is_lower_bits(const Partners *x, const Term *t) {
 
 // i + m in the lower half, i - m in the upper one.
 static bool is_other_half(const Partners *x, const Term *t) {
-  return is_op_of(t, x->upper ? OP_SUB : OP_ADD) && is_index(x, t->u.op.args[0]) &&
+  return is_op_of(t, x->upper ? OP_SUB : OP_ADD) && is_axis_index(x, t->u.op.args[0]) &&
          is_bit_term(x, t->u.op.args[1]);
 }
 
