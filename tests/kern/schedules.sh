@@ -35,6 +35,14 @@ expect 'a filter has the counts and the result in memory, and the length' 3 '^ +
 
 expect 'what one core keeps may lie on what follows, what chunks keep may not' 1 ' packed, over$' code
 expect 'the device has no say in whether they are packed' 0 'packs[(]' code
+cat > literals.fl << 'END'
+entry main [n] (xs: [n]i32) : [n]i32 =
+  let get i = if i >= 0 && i < n then xs[i] else 0
+  in tabulate n (\i -> if xs[i] == 0 then 0 else i32.maximum [xs[i], get (i - 2), get (i - 1), get (i + 1), get (i + 2)])
+END
+"$flc" dump --recipes literals.fl > out
+expect 'literals in branches are scalars' 0 '(alloc|reduce \{)' out
+some 'branches with literals in them run in lanes' 'bind n to lane' out
 
 cat > apart.fl << 'END'
 entry along [n] [m] (xs: [n][m]f32) : [n][m]f32 =

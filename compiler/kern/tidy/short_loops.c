@@ -11,6 +11,7 @@
 
 enum {
   MOST_POINTS = 4,
+  MOST_NEIGHBOURS = 9,
   MOST_COPIED = 16,
   FEW_STMS = 6,
   MOST_COPIES = 32,
@@ -45,24 +46,38 @@ static bool is_small_own(const Tensor *t) {
   return root->space == TENSOR_OWN && count <= MOST_COPIED;
 }
 
-// A map of a few numbers that stand in an array of the point's own: its elements are scalars
-// without the loop.
-static bool is_of_own_array(const Axis *axis) {
-  bool own = false;
-  for (int i = 0; i < axis->body->count; i++) {
-    const KernStm *stm = &axis->body->stms[i];
-    if (stm->kind != KERN_LET && stm->kind != KERN_LOAD && stm->kind != KERN_STORE)
-      return false;
-    own = own || (stm->kind == KERN_LOAD && is_small_own(stm->u.load.tensor));
+static bool loads_own(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    if (block->stms[i].kind == KERN_LOAD && is_small_own(block->stms[i].u.load.tensor))
+      return true;
+  return false;
+}
+
+static bool is_plain_block(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    KernStmKind kind = block->stms[i].kind;
+    if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_STORE) return false;
   }
-  return own && axis->role == AXIS_MAP && axis->body->count <= FEW_STMS;
+  return block->count <= FEW_STMS;
+}
+
+// How many points are few.  A map or a sum of a few numbers that stand in an array of the point's
+// own has more: its elements are scalars without the loop, as those of a literal that names
+// neighbours are constants.
+static int64_t most_points(const Axis *axis) {
+  bool sums = axis->role == AXIS_REDUCE && axis->op_count == 1;
+  if (!loads_own(axis->body) || (axis->role != AXIS_MAP && !sums)) return MOST_POINTS;
+  bool plain =
+      is_plain_block(axis->body) && (!sums || is_plain_block(axis->ops[0].block));
+  if (plain) return MOST_COPIED;
+  return kern_updates_in_place(axis->body) || !sums ? MOST_POINTS : MOST_NEIGHBOURS;
 }
 
 static bool is_short_loop(const KernStm *stm, int copies) {
   if (stm->kind != KERN_AXIS) return false;
   int64_t points = points_of(stm->u.axis);
-  int64_t most = is_of_own_array(stm->u.axis) ? MOST_COPIED : MOST_POINTS;
-  return points > 0 && points <= most && copies * points <= MOST_COPIES;
+  return points > 0 && points <= most_points(stm->u.axis) &&
+         copies * points <= MOST_COPIES;
 }
 
 static int64_t copies_of_block(const KernBlock *block);

@@ -7,6 +7,10 @@ const Kern *kern_unroll_short(Compiler *c, const Kern *kern);
 // The block with elements loaded once that nothing in it stores (short_loops.c).
 const KernBlock *kern_load_once(Compiler *c, const KernBlock *block);
 
+// The kernel with scalars in the place of own arrays whose elements are known where they are loaded
+// (known_elements.c).
+const Kern *kern_know_elements(Compiler *c, const Kern *kern);
+
 // The kernel with short rows of its results, which its loops read again, in memory of each point.
 const Kern *kern_own_rows(Compiler *c, const Kern *kern);
 
