@@ -358,6 +358,8 @@ static const char *conversion(CodeText *c, const ImpExp *e) {
   if (e->type == PRIM_BOOL) return is_not_zero(from, e->lanes, value);
   if (prim_is_float(from) && prim_is_int(e->type))
     return text_format("%s(%s)", helper_to_int(c, from, e->type, e->lanes), value);
+  if (prim_is_float(e->type) && from == PRIM_I64)
+    return text_format("%s(%s)", helper_from_i64(c, e->type, e->lanes), value);
   if (from == PRIM_BOOL) value = text_format("(%s & 1)", value);
   if (prim_extends_by_zeros(e->type, from))
     value = text_format("as_%s(%s)", vector_type(prim_unsigned(from), e->lanes), value);

@@ -51,6 +51,7 @@ const char *helper_divide(
 const char *helper_popc(CodeText *c, PrimType type, int lanes);
 const char *helper_round(CodeText *c, PrimType type, int lanes);
 const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes);
+const char *helper_from_i64(CodeText *c, PrimType to, int lanes);
 const char *helper_half(CodeText *c, PrimType to,
                         int lanes);  // (values), between f16 and f32
 const char *helper_pick(CodeText *c, PrimType type, int lanes);  // (values, lane)

@@ -357,6 +357,23 @@ const char *helper_to_int(CodeText *c, PrimType from, PrimType to, int lanes) {
   return name;
 }
 
+// An i64 to the nearest float: through ints if all of them are such, as machines without AVX-512
+// convert no others in vectors.
+const char *helper_from_i64(CodeText *c, PrimType to, int lanes) {
+  const char *name = text_format("flc_i64_to_%s_%d", prim_type_name(to), lanes);
+  const char *all = helper_all(c, lanes), *out = vector_type(to, lanes);
+  bool fresh;
+  Text *t = helper(c, name, &fresh);
+  if (!fresh) return name;
+  text_printf(t, "static %s %s(long%d x) {\n#ifndef __AVX512DQ__\n", out, name, lanes);
+  text_printf(t, "  int%d low = convert_int%d(x);\n", lanes, lanes);
+  text_printf(t, "  if (%s(convert_int%d(convert_long%d(low) == x)))\n", all, lanes,
+              lanes);
+  text_printf(t, "    return convert_%s(low);\n#endif\n", out);
+  text_printf(t, "  return convert_%s(x);\n}\n", out);
+  return name;
+}
+
 // Between f16, which is its bits, and f32.
 const char *helper_half(CodeText *c, PrimType to, int lanes) {
   const char *name =
