@@ -65,6 +65,7 @@ CASES = [
     ("nearest", ["[256][8]f32", "[32][8]f32"], "nearest.top_0=T", SHARED),
     ("attention", ["[256][16]f32", "[64][16]f32"], "attention.top_0=T", SHARED),
     ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
+    ("heat", ["[8][16][128]f32"], "heat.top_0=F,heat.intra_1=F,heat.top_2=F,heat.intra_3=F", SHARED),
     ("warped", ["[128][20]f32", "[20]f32"], "", ""),
     ("warped", ["[128][20]f32", "[20]f32"], "", "segmap_row_bytes=0"),
     ("centroid", ["[4096][3]f32"], "", ""),
