@@ -363,7 +363,7 @@ const char *helper_from_i64(CodeText *c, PrimType to, int lanes) {
   const char *name = text_format("flc_i64_to_%s_%d", prim_type_name(to), lanes);
   const char *all = helper_all(c, lanes), *out = vector_type(to, lanes);
   bool fresh;
-  Text *t = helper(c, name, &fresh);
+  Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(long%d x) {\n#ifndef __AVX512DQ__\n", out, name, lanes);
   text_printf(t, "  int%d low = convert_int%d(x);\n", lanes, lanes);

@@ -903,5 +903,11 @@ END
 "$flc" dump --recipes segments.fl > out
 expect 'a scan by segments stores its sums, not its flags' 4 '[[]i_[0-9]+\] = sum_' out
 
+cat > turned.fl << 'END'
+entry main [n] [m] (xs: [n][m]i32) : [m][n]i32 = copy (transpose xs)
+END
+"$flc" dump --after imp --code gpu turned.fl > out
+expect 'rows without elements are not turned, however many' 2 'launch turn_rows_[0-9]+ <groups \(groups_[0-9]+ min' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -120,6 +120,7 @@ void transpose_by_rows(Code *host, const Arr *to, const Arr *from, int row, int 
                *groups = in_dim;
   for (int d = 0; d < to->rank; d++)
     if (d != row && d != place) groups = imp_mul(groups, to->shape[d]);
+  groups = imp_min(groups, imp_mul(groups, s.width));  // none if rows are empty
   s.kernel = kernel_begin(host, host->b->loc);
   s.tile = mem_new(host->lower->c, "tile", MEM_LOCAL, to->elem);
   vec_push(&s.kernel->scratch, (Scratch){ .mem = s.tile, .count = imp_i64(ROW_ROOM) });
