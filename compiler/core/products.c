@@ -12,13 +12,13 @@
 
 enum { MOST_STATEMENTS = 8 };  // of f: each costs less than to store and to load
 
-typedef struct Reads {
+typedef struct ProductReads {
   int mentions, elements;
-} Reads;
+} ProductReads;
 
 typedef struct Products {
   Compiler *c;
-  Map *reads;               // Var -> Reads *
+  Map *reads;               // Var -> ProductReads *
   Map *nests;               // Var -> MapNest *: those that are read so
   Vec(Builder *) builders;  // of the bodies around, outermost first
   bool changed;
@@ -26,8 +26,8 @@ typedef struct Products {
 
 // ---- who reads elements
 
-static Reads *reads_of(const Products *p, const Var *var) {
-  Reads *reads = map_get(p->reads, var);
+static ProductReads *product_reads(const Products *p, const Var *var) {
+  ProductReads *reads = map_get(p->reads, var);
   if (reads) return reads;
   reads = mem_alloc(sizeof *reads);
   map_put(p->reads, var, reads);
@@ -44,13 +44,13 @@ static bool is_element(const Exp *e) {
 
 static void note_mention(CoreVisitor *v, Atom a) {
   if (a.kind == ATOM_VAR && a.u.var->type.rank > 1)
-    reads_of(v->state, a.u.var)->mentions++;
+    product_reads(v->state, a.u.var)->mentions++;
 }
 
 static void note_reads(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
-    if (is_element(e)) reads_of(v->state, e->u.index.array.u.var)->elements++;
+    if (is_element(e)) product_reads(v->state, e->u.index.array.u.var)->elements++;
     core_visit_stm(v, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
@@ -59,7 +59,7 @@ static void note_reads(CoreVisitor *v, const Body *body) {
 
 // ---- the nest that is read
 
-static Stm *producer(const Products *p, const Var *array) {
+static Stm *made_by(const Products *p, const Var *array) {
   for (int i = p->builders.count - 1; i >= 0; i--) {
     Builder *b = p->builders.at[i];
     for (int k = b->stms.count - 1; k >= 0; k--)
@@ -80,9 +80,9 @@ static bool is_product(const MapNest *n) {
 // NULL: none, or not worth it.  The statement that makes the array returns what is lifted.
 static const MapNest *nest_of(Products *p, const Var *array) {
   const MapNest *known = map_get(p->nests, array);
-  const Reads *reads = reads_of(p, array);
+  const ProductReads *reads = product_reads(p, array);
   if (known || reads->mentions > reads->elements) return known;
-  Stm *stm = producer(p, array);
+  Stm *stm = made_by(p, array);
   if (!stm || stm->exp->kind != EXP_MAP) return NULL;
   MapNest n = nest_new(p->c, array->type.rank);
   const Stm *old = mem_copy(stm, sizeof *stm);
