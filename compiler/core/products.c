@@ -68,7 +68,7 @@ static Stm *made_by(const Products *p, const Var *array) {
   return NULL;
 }
 
-static bool is_product(const MapNest *n) {
+static bool is_outer_product(const MapNest *n) {
   if (n->fails || n->slice.count > MOST_STATEMENTS) return false;
   vec_each (const Stm *, stm, &n->slice)
     if (!exp_is_cheap(stm->exp) || exp_may_fail(stm->exp)) return false;
@@ -88,7 +88,7 @@ static const MapNest *nest_of(Products *p, const Var *array) {
   const Stm *old = mem_copy(stm, sizeof *stm);
   if (!nest_find(&n, old, array)) return NULL;
   nest_need(&n, n.result);
-  if (!is_product(&n)) return NULL;
+  if (!is_outer_product(&n)) return NULL;
   if (n.lifted.count) *stm = nest_with_lifted(&n, old, 0);
   map_put(p->nests, array, mem_copy(&n, sizeof n));
   return map_get(p->nests, array);
