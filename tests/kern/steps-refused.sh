@@ -249,18 +249,18 @@ accepted blurred.segmap 'split n by 16 overlap' 'bind n to lane' 'interior move'
 refused counted.seghist 'it overwrites what it reads: no point may run twice' 'interior move'
 
 # bits of indices
-in_lanes() { "$1" "$2.segmap" ${3:+"$3"} 'split n by 16 overlap' 'bind n to lane' 'interior move'; }
+in_lanes() { "$1" "$2" ${3:+"$3"} 'split n by 16 overlap' 'bind n to lane' 'interior move'; }
 no_outcome='no condition on indices has one outcome in blocks'
-in_lanes accepted partners
-in_lanes accepted sixteenths
-in_lanes accepted within_16
-in_lanes refused neighbours "$no_outcome"    # no multiple of 16
-in_lanes refused own_partners "$no_outcome"  # another one for each point
-in_lanes refused backwards "$no_outcome"     # the block ends where it should begin
-in_lanes refused wide_apart "$no_outcome"    # it takes 2048 places
-in_lanes refused halved "$no_outcome"        # lanes differ behind the shift
-in_lanes refused shifted_by "$no_outcome"    # the index is the distance
-in_lanes refused within_8 "$no_outcome"      # the block turns
+in_lanes accepted partners.segmap_single
+in_lanes accepted sixteenths.segmap
+in_lanes accepted within_16.segmap
+in_lanes refused neighbours.segmap_single "$no_outcome"    # no multiple of 16
+in_lanes refused own_partners.segmap "$no_outcome"  # another one for each point
+in_lanes refused backwards.segmap "$no_outcome"     # the block ends where it should begin
+in_lanes refused wide_apart.segmap "$no_outcome"    # it takes 2048 places
+in_lanes refused halved.segmap "$no_outcome"        # lanes differ behind the shift
+in_lanes refused shifted_by.segmap "$no_outcome"    # the index is the distance
+in_lanes refused within_8.segmap "$no_outcome"      # the block turns
 
 [ $failures = 0 ] && echo 'all passed'
 exit $((failures > 0))

@@ -247,12 +247,11 @@ static const KernPlan *plan_of_points(const Scheduling *s, const Kern *kern,
 static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
                                    const Kern *plain) {
   KernQuick pairs;
-  if (s->seg->share || s->seg->kind != SEG_MAP ||
-      !kern_pair_partners(s->c, kern, &pairs))
+  if (s->seg->share || s->seg->kind != SEG_MAP || !kern_pair_partners(s->c, kern, &pairs))
     return plan_of_points(s, kern, plain);
-  return quick_or(&pairs, without_divisions(s, tidied(s->c, pairs.kern)),
-                  plan_of_points(s, with_suffix(s, kern, "single"),
-                                 with_suffix(s, plain, "single")));
+  return quick_or(
+      &pairs, without_divisions(s, tidied(s->c, pairs.kern)),
+      plan_of_points(s, with_suffix(s, kern, "single"), with_suffix(s, plain, "single")));
 }
 
 // A histogram in the chunks that `from` has made, or as it is.
