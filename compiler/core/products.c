@@ -34,7 +34,7 @@ static ProductReads *product_reads(const Products *p, const Var *var) {
   return reads;
 }
 
-static bool is_element(const Exp *e) {
+static bool reads_element(const Exp *e) {
   if (e->kind != EXP_INDEX || e->u.index.checked || e->u.index.dim_count < 2)
     return false;
   for (int d = 0; d < e->u.index.dim_count; d++)
@@ -50,7 +50,7 @@ static void note_mention(CoreVisitor *v, Atom a) {
 static void note_reads(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
-    if (is_element(e)) product_reads(v->state, e->u.index.array.u.var)->elements++;
+    if (reads_element(e)) product_reads(v->state, e->u.index.array.u.var)->elements++;
     core_visit_stm(v, &body->stms[i]);
   }
   for (int i = 0; i < body->result_count; i++)
@@ -118,7 +118,7 @@ static const Body *products_in(CoreMapper *m, const Body *body) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
     const MapNest *n =
-        is_element(stm.exp) ? nest_of(p, stm.exp->u.index.array.u.var) : NULL;
+        reads_element(stm.exp) ? nest_of(p, stm.exp->u.index.array.u.var) : NULL;
     stm.exp = n ? element_of(&b, n, stm.exp->u.index.dims) : core_map_exp(m, stm.exp);
     p->changed |= n != NULL;
     core_add_stm(&b, stm);
