@@ -3,7 +3,6 @@
 Dimensions are "a", "b" and "c", none of which is known; a value's shape is a tuple of them.  Three of ten programs
 may fail, in an index or a slice without care.
 """
-import itertools
 import random
 
 TYPES = ("i32", "i32", "u8", "i16", "i64", "f32", "f64", "bool", "f16")
@@ -12,10 +11,6 @@ def wrap (i: i64) (n: i64) = if n <= 0 then 0 else ((i % n) + n) % n
 def clamp (i: i64) (n: i64) = i64.max 0 (i64.min (n - 1) i)
 def keep [n] 't (k: i64) (xs: [k]t) (d: t) : [n]t = tabulate n (\\i -> if i < k then xs[i] else d)
 type state [p] [q] 't = {at: [p][q]t, last: t, k: i32}
-module ints = {
-  def join (x: i32) (y: i32) : i32 = x * 5 - y
-  def pair (p: (i32, i32)) (q: (i32, i32)) = (p.0 * q.0, p.1 * q.0 + q.1)
-}
 
 """
 
@@ -118,11 +113,6 @@ class CubesGenerator:
         i, d = self.random.choice(indices) if indices else ("k64", "a")
         return self.pick(f"{i} % 2 == 0", f"{i} < {d} - 1", f"{i} > 1", "kk > 2", f"{self.read('i32', indices)} > 3", f"({self.read('bool', indices)})")
 
-    def window(self, type_, indices):
-        """What is near along one dimension."""
-        n = self.random.randint(1, 3)
-        return f"{n}", f"(\\t -> {self.read(type_, indices)})"
-
     def summed(self, type_, indices):
         free = [d for d in "abc" if d not in [x for _, x in indices]]
         j = self.fresh("j")
@@ -177,20 +167,9 @@ class CubesGenerator:
         if len(shape) == 1 or self.chance(0.3):
             text = value
             for i, d in reversed(indices):
-                text = f"{self.pick('tabulate ' + d, f'for_each {d}') if False else 'tabulate ' + d} (\\{i} -> {text})"
+                text = f"tabulate {d} (\\{i} -> {text})"
             return text, type_, shape
         return f"tabulate_{len(shape)}d {sizes} (\\{names} -> {value})", type_, shape
-
-    def turned(self):
-        name, type_, shape = self.array(rank=self.pick(2, 3))
-        if len(shape) == 2:
-            return f"transpose {name}", type_, shape[::-1]
-        x, y, z = shape
-        return self.pick((f"transpose {name}", (y, x, z)), (f"map transpose {name}", (x, z, y)), (f"map transpose (transpose {name})", (y, z, x)),
-                         (f"transpose (map transpose {name})", (z, x, y)), (f"transpose (map transpose (transpose {name}))", (z, y, x)),
-                         (f"tabulate_3d {z} {x} {y} (\\i j k -> {name}[j, k, i])", (z, x, y)),
-                         (f"tabulate {y} (\\j -> {name}[:, j])", (y, x, z)), (f"tabulate {z} (\\j -> {name}[:, :, j])", (z, x, y)),
-                         (f"map (\\i -> map (\\r -> r[i]) (transpose {name})) (iota {x})", (x, y, z)))[:1] + (type_,) + (None,)
 
     def turned_array(self):
         name, type_, shape = self.array(rank=self.pick(2, 3))
@@ -302,8 +281,7 @@ class CubesGenerator:
             f"(map (\\q -> loop q = copy q for {j} < {y} do q with [{j}] = tabulate {z} (\\k -> {self.joined(type_, f'q[clamp ({j} - 1) {y}, k]', f'q[{j}, clamp (k + 1) {z}]')})) {name})",
             f"(map (\\q -> loop q = copy q for k < {z} do q with [:, k] = tabulate {y} (\\{j} -> {self.joined(type_, f'q[{j}, clamp (k - 1) {z}]', f'q[wrap ({j} + 1) {y}, k]')})) {name})",
             f"(loop q = copy {name} for _t < 3 do tabulate_3d {x} {y} {z} (\\{i} {j} k -> {self.joined(type_, f'q[{i}, {j}, clamp (k + 1) {z}]', self.pick(f'q[{i}, clamp ({j} - 1) {y}, k]', f'q[wrap ({i} - 1) {x}, {j}, k]', f'q[{i}, {j}, k]'))}))",
-            f"(loop q = copy {name} for _t < 2 do map transpose (transpose (map transpose (transpose q))) |> map transpose |> transpose :> [{x}][{y}][{z}]{type_})"
-            if False else f"(loop q = copy {name} for _t < 2 do map (\\p -> map2 (map2 (\\r s -> {self.joined(type_, 'r', 's')})) p (reverse p)) (rotate 1 q))",
+            f"(loop q = copy {name} for _t < 2 do map (\\p -> map2 (map2 (\\r s -> {self.joined(type_, 'r', 's')})) p (reverse p)) (rotate 1 q))",
             f"(let h = {y} / 2 in copy {name} with [:, :h] = ({name}[:, {y} - h:]))"), type_, shape
 
     def of_rows(self):
@@ -311,20 +289,17 @@ class CubesGenerator:
         name, type_, shape = self.array(rank=self.pick(2, 3))
         d = shape[-1]
         op, zero = self.operator(type_)
-        less = "(\\p q -> !p || q)" if type_ == "bool" else "(<=)"
         body = self.pick(f"let f = filter (\\e -> {self.converted('bool', type_, 'e')}) r in (keep (length f) f {self.constant(type_)} : [{d}]{type_})",
                          f"let (f, g) = partition (\\e -> {self.converted('bool', type_, 'e')}) r in (g ++ f) :> [{d}]{type_}",
                          f"let m = reduce {op} {zero} r in map (\\e -> {self.joined(type_, 'e', 'm')}) r",
                          f"let m = scan {op} {zero} r in map2 (\\e f -> {self.joined(type_, 'e', 'f')}) m (rotate 1 r)",
-                         f"(loop r = copy r for i < {d} do if i > 0 && (\\p q -> {less[1:-1] if type_ != 'bool' else '(!p || q)'}) r[i] r[i - 1] then let e = r[i] let r[i] = r[i - 1] let r[i - 1] = e in r else r)"
+                         f"(loop r = copy r for i < {d} do if i > 0 && (!r[i] || r[i - 1]) then let e = r[i] let r[i] = r[i - 1] let r[i - 1] = e in r else r)"
                          if type_ == "bool" else
                          f"(loop r = copy r for i < {d} do if i > 0 && r[i] <= r[i - 1] then let e = copy r[i] let r[i] = copy r[i - 1] let r[i - 1] = e in r else r)",
                          f"scatter (copy r) (map (\\i -> i * 2 - 1) (iota {d})) (reverse r)",
                          f"(loop q = copy r for i < 3 do map2 (\\e f -> {self.joined(type_, 'e', 'f')}) q (rotate i q))",
                          f"let h = {d} / 2 in (r[h:] ++ map (\\e -> {self.joined(type_, 'e', self.constant(type_))}) r[:h]) :> [{d}]{type_}")
-        maps = "map" if len(shape) == 2 else self.pick("map <| map", "map <| map")
         whole = f"map (\\r -> {body})" if len(shape) == 2 else f"map (map (\\r -> {body}))"
-        del maps
         if self.chance(0.3):
             back = "transpose" if len(shape) == 2 else "map transpose"
             other = (shape[1], shape[0]) if len(shape) == 2 else (shape[0], shape[2], shape[1])
