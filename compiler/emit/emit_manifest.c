@@ -62,11 +62,13 @@ static void entry_point(Emit *e, Text *t, const EmitEntry *entry, bool last) {
   text_printf(t, "\n    %s: {\n      \"cfun\": \"%s_entry_%s\",\n      \"inputs\": [",
               quote_json(name), e->options.prefix, entry->c_name);
   inputs(e, t, entry);
-  text_printf(t,
-              "\n      ],\n      \"output\": { \"type\": %s, \"unique\": %s },\n      "
-              "\"tuning_params\": [",
-              quote_json(e->types.at[entry->output].name),
-              entry->output_unique ? "true" : "false");
+  const char *output = text_format("{ \"type\": %s, \"unique\": %s }",
+                                   quote_json(e->types.at[entry->output].name),
+                                   entry->output_unique ? "true" : "false");
+  // Readers of Futhark's manifests look for a list.
+  text_printf(t, "\n      ],\n      \"output\": %s,\n      \"outputs\": [%s],\n      ",
+              output, output);
+  text_add(t, "\"tuning_params\": [");
   tuning(e, t, entry);
   text_printf(t, "]\n    }%s", last ? "" : ",");
 }
@@ -80,20 +82,35 @@ static void ops(Text *t, const char *prefix, const EmitType *type,
   text_add(t, "\n      }");
 }
 
-static void record(Emit *e, Text *t, const EmitType *type) {
-  const char *prefix = e->options.prefix;
-  text_printf(
-      t, ",\n      \"record\": {\n        \"new\": \"%s_new_%s\",\n        \"fields\": [",
-      prefix, type->c_name);
-  for (int i = 0; i < type->fields.count; i++) {
-    const EmitField *field = &type->fields.at[i];
+static void fields(Emit *e, Text *t, const EmitType *type, const EmitFieldVec *of) {
+  text_add(t, "\n        \"fields\": [");
+  for (int i = 0; i < of->count; i++) {
+    const EmitField *field = &of->at[i];
     text_printf(
         t,
         "%s\n          { \"name\": %s, \"type\": %s, \"project\": \"%s_project_%s_%s\" }",
         i ? "," : "", quote_json(field->name), quote_json(e->types.at[field->type].name),
-        prefix, type->c_name, emit_field_name(&type->fields, i));
+        e->options.prefix, type->c_name, emit_field_name(of, i));
   }
   text_add(t, "\n        ]\n      }");
+}
+
+static void record(Emit *e, Text *t, const EmitType *type) {
+  text_printf(t, ",\n      \"record\": {\n        \"new\": \"%s_new_%s\",",
+              e->options.prefix, type->c_name);
+  fields(e, t, type, &type->fields);
+}
+
+// Fields are arrays here: what `zip` takes.
+static void record_array(Emit *e, Text *t, const EmitType *type) {
+  static const char *const names[] = { "zip", "index", "shape" };
+  EmitFieldVec columns = emit_columns(type);
+  text_printf(t, ",\n      \"record_array\": {\n        \"rank\": %d, \"elemtype\": %s,",
+              type->rank, quote_json(e->types.at[type->element].name));
+  for (int i = 0; i < 3; i++)
+    text_printf(t, "\n        \"%s\": \"%s_%s_%s\",", names[i], e->options.prefix,
+                names[i], type->c_name);
+  fields(e, t, type, &columns);
 }
 
 static void sum(Emit *e, Text *t, const EmitType *type) {
@@ -175,6 +192,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
   if (!array) inside(e, t, type);
   if (emit_is_record(type)) record(e, t, type);
+  if (type->rank && type->columns.count) record_array(e, t, type);
   if (type->constructors.count) sum(e, t, type);
   text_add(t, "\n    }");
 }

@@ -52,13 +52,24 @@ for kind in manifest["types"].values():
     names += kind["ops"].values()
     if "record" in kind:
         names += [kind["record"]["new"]] + [field["project"] for field in kind["record"]["fields"]]
+    if "record_array" in kind:
+        rows = kind["record_array"]
+        names += [rows["zip"], rows["index"], rows["shape"]] + [field["project"] for field in rows["fields"]]
+    if "sum" in kind:
+        names.append(kind["sum"]["variant"])
+        for variant in kind["sum"]["variants"]:
+            names += [variant["construct"], variant["destruct"]]
 missing = [name for name in names if not re.search(r"\b%s\(" % name, header)]
 assert not missing, missing
 assert manifest["entry_points"]["put"]["inputs"][0]["unique"] is True
 assert manifest["entry_points"]["move"]["output"]["type"] == "point"
+assert manifest["entry_points"]["move"]["outputs"] == [manifest["entry_points"]["move"]["output"]]
 assert manifest["types"]["point"]["ctype"] == "struct one_opaque_point *"
 assert [f["name"] for f in manifest["types"]["point"]["record"]["fields"]] == ["x", "y"]
 assert manifest["types"]["[]point"]["ctype"] == "struct one_opaque_arr1d_point *"
+rows = manifest["types"]["[]point"]["record_array"]
+assert (rows["rank"], rows["elemtype"]) == (1, "point")
+assert [(f["name"], f["type"]) for f in rows["fields"]] == [("x", "[]f32"), ("y", "[]i64")]
 assert manifest["types"]["((i64, i64), (f32, f32))"]["ctype"] == "struct one_opaque_tup2_tup2_i64_i64_tup2_f32_f32 *"
 PYTHON
 
