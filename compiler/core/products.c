@@ -103,7 +103,7 @@ static Atom input_at(Builder *b, const NestInput *in, const DimIndex *dims) {
   return core_let(b, in->scalar->name, exp_index(in->array, places, in->count, false));
 }
 
-static const Exp *element_of(Builder *b, const MapNest *n, const DimIndex *dims) {
+static const Exp *product_element(Builder *b, const MapNest *n, const DimIndex *dims) {
   Atom *now = new_array(Atom, n->inputs.count);
   for (int i = 0; i < n->inputs.count; i++)
     now[i] = input_at(b, &n->inputs.at[i], dims);
@@ -119,7 +119,8 @@ static const Body *products_in(CoreMapper *m, const Body *body) {
     b.loc = stm.loc;
     const MapNest *n =
         reads_element(stm.exp) ? nest_of(p, stm.exp->u.index.array.u.var) : NULL;
-    stm.exp = n ? element_of(&b, n, stm.exp->u.index.dims) : core_map_exp(m, stm.exp);
+    stm.exp =
+        n ? product_element(&b, n, stm.exp->u.index.dims) : core_map_exp(m, stm.exp);
     p->changed |= n != NULL;
     core_add_stm(&b, stm);
   }

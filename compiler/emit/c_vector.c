@@ -102,9 +102,9 @@ static void store_some(CodeText *c, const ImpStm *stm, const char *value,
                        const char *mask) {
   const Mem *mem = stm->u.store.mem;
   int lanes = stm->u.store.value->lanes;
-  const char *function =
-      stm->u.store.packed ? helper_pack(c, mem, lanes, stm->u.store.over)
-                          : helper_store_some(c, mem, lanes);
+  const char *function = stm->u.store.packed
+                             ? helper_pack(c, mem, lanes, stm->u.store.over)
+                             : helper_store_some(c, mem, lanes);
   c_line(c, "%s(%s + (%s), %s, %s);", function, pointer_to(c, mem),
          c_size(c, stm->u.store.index), value, mask);
 }

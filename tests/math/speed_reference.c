@@ -40,17 +40,18 @@ UNARY(erfc)
 UNARY(cbrt)
 BINARY(hypot)
 
-#define ROWS(X)                                                                       \
-  X(EXP, exp)                                                                         \
-  X(EXP2, exp2)                                                                       \
-  X(EXP10, exp10)                                                                     \
-  X(EXPM1, expm1)                                                                     \
-  X(LOG, log)                                                                         \
-  X(LOG2, log2)                                                                       \
-  X(LOG10, log10) X(LOG1P, log1p) X(POW, pow) X(SIN, sin) X(COS, cos) X(TAN, tan)     \
-      X(ASIN, asin) X(ACOS, acos) X(ATAN, atan) X(ATAN2, atan2) X(SINH, sinh)         \
-          X(COSH, cosh) X(TANH, tanh) X(ASINH, asinh) X(ACOSH, acosh) X(ATANH, atanh) \
-              X(ERF, erf) X(ERFC, erfc) X(CBRT, cbrt) X(HYPOT, hypot)
+#define ROWS(X)                                                                     \
+  X(EXP, exp)                                                                       \
+  X(EXP2, exp2)                                                                     \
+  X(EXP10, exp10)                                                                   \
+  X(EXPM1, expm1)                                                                   \
+  X(LOG, log)                                                                       \
+  X(LOG2, log2)                                                                     \
+  X(LOG10, log10)                                                                   \
+  X(LOG1P, log1p) X(POW, pow) X(SIN, sin) X(COS, cos) X(TAN, tan) X(ASIN, asin)     \
+      X(ACOS, acos) X(ATAN, atan) X(ATAN2, atan2) X(SINH, sinh) X(COSH, cosh)       \
+          X(TANH, tanh) X(ASINH, asinh) X(ACOSH, acosh) X(ATANH, atanh) X(ERF, erf) \
+              X(ERFC, erfc) X(CBRT, cbrt) X(HYPOT, hypot)
 
 #define ROW32(op, f) [OP_##op] = f##_f32,
 #define ROW64(op, f) [OP_##op] = f##_f64,

@@ -19,8 +19,8 @@ static size_t make_text(char *text, size_t length, unsigned letters, uint64_t *s
     bool repeat = at > 10 && random_number(state) % 3 == 0;
     size_t from = repeat ? random_number(state) % at : 0;
     for (size_t i = 0; i < run && at < length; i++, at++)
-      text[at] = (char)(repeat ? (unsigned char)text[from + i]
-                               : random_number(state) % letters);
+      text[at] =
+          (char)(repeat ? (unsigned char)text[from + i] : random_number(state) % letters);
   }
   return length;
 }

@@ -127,7 +127,8 @@ static void too_much_memory_is_an_error(struct rt_context *ctx) {
   CHECK(!ctx->error_has_place);
   CHECK(rt_mem_alloc_at(ctx, &a, INT64_MAX, 1) == RT_OUT_OF_MEMORY);
   error = fl_context_get_error(ctx);
-  CHECK(error && strstr(error, "small.fl:3:7: error: out of device memory: more than 2^63 bytes"));
+  CHECK(error &&
+        strstr(error, "small.fl:3:7: error: out of device memory: more than 2^63 bytes"));
   CHECK(ctx->error_has_place);
   free(error);
   CHECK(ctx->memory.live == 0);
