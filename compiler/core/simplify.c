@@ -100,10 +100,12 @@ static bool holds(const Exp *exp) {
   return exp->kind == EXP_ASSERT && atom_equal(exp->u.assert.condition, atom_bool(true));
 }
 
-static Atom subst(CoreMapper *m, Atom a) {
-  const Simplify *s = m->state;
-  return subst_atom(s->subst, a);
+Atom simplify_atom(const Simplify *s, Atom a) {
+  // A parameter may have become one of another type, before its value was known.
+  return subst_atom(s->subst, subst_atom(s->subst, a));
 }
+
+static Atom subst(CoreMapper *m, Atom a) { return simplify_atom(m->state, a); }
 
 static const Var *subst_binder(CoreMapper *m, const Var *var) {
   Simplify *s = m->state;
@@ -335,7 +337,7 @@ static void simplify_stm(Simplify *s, const Stm *original) {
 static Atom *subst_results(const Simplify *s, const Body *body) {
   Atom *results = new_array(Atom, body->result_count);
   for (int i = 0; i < body->result_count; i++) {
-    results[i] = subst_atom(s->subst, body->results[i]);
+    results[i] = simplify_atom(s, body->results[i]);
   }
   return results;
 }

@@ -39,6 +39,8 @@ typedef struct Simplify {
 
 // The expression that defines a variable; NULL for constants, parameters and the like.
 const Exp *simplify_def(const Simplify *s, Atom a);
+// What stands in the atom's place by now.
+Atom simplify_atom(const Simplify *s, Atom a);
 
 // Is the atom bound outside of bodies at this depth?
 bool simplify_is_outside(const Simplify *s, Atom a, int depth);

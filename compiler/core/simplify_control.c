@@ -19,8 +19,8 @@ static const Exp *bool_if(const Simplify *s, const Exp *e) {
   const Body *then_body = e->u.cond.then_body, *else_body = e->u.cond.else_body;
   if (!is_plain_bool(then_body) || !is_plain_bool(else_body)) return NULL;
   Atom condition = e->u.cond.condition;
-  Atom a = subst_atom(s->subst, then_body->results[0]);
-  Atom b = subst_atom(s->subst, else_body->results[0]);
+  Atom a = simplify_atom(s, then_body->results[0]);
+  Atom b = simplify_atom(s, else_body->results[0]);
   if (is_true(a)) return exp_op2(OP_LOR, condition, b);
   if (is_false(b)) return exp_op2(OP_LAND, condition, a);
   return is_false(a) && is_true(b) ? exp_op1(OP_NOT, condition) : NULL;

@@ -73,7 +73,7 @@ static const Exp *drop_known_inputs(Simplify *s, const Exp *e) {
     Atom value;
     if (known_input(s, &in, k, &value)) {
       // A twin may have been replaced itself.
-      subst_put(s->subst, in.fn.params[k], subst_atom(s->subst, value));
+      subst_put(s->subst, in.fn.params[k], simplify_atom(s, value));
       continue;
     }
     params[count] = in.fn.params[k];
