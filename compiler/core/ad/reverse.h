@@ -20,7 +20,7 @@ typedef enum AdTermKind { TERM_ATOM, TERM_POINT, TERM_WITHIN } AdTermKind;
 
 typedef struct AdTerm {
   AdTermKind kind;
-  bool minus;
+  int64_t times;
   Atom atom;
   int dim;
 } AdTerm;

@@ -9,7 +9,10 @@
 // reductions.
 #include "core/ad/reverse.h"
 
-enum { MOST_TERMS = 16 };
+enum {
+  MOST_TERMS = 16,
+  MOST_TIMES = 1 << 16
+};  // so that products of numbers do not wrap
 
 // ---- what places are made of
 
@@ -29,15 +32,28 @@ static const Exp *definition(const Reverse *r, Atom a) {
   return stm ? stm->exp : NULL;
 }
 
-// Adds what the number is the sum of; false if that is too much.
-static bool add_terms(const Reverse *r, AdPlace *out, Atom a, bool minus) {
+// By a small number, which stands last in simplified code.
+static bool is_product(const Exp *e) {
+  if (e->kind != EXP_OP || e->u.op.op != OP_MUL || e->u.op.type != PRIM_I64) return false;
+  Atom by = e->u.op.args[1];
+  return by.kind == ATOM_CONST && by.u.constant.u.i < MOST_TIMES &&
+         by.u.constant.u.i > -MOST_TIMES && by.u.constant.u.i != 0;
+}
+
+// Adds what the number, so many times, is the sum of; false if that is too much.
+static bool add_terms(const Reverse *r, AdPlace *out, Atom a, int64_t times) {
   const Exp *e = definition(r, a);
-  if (e && e->kind == EXP_ATOM) return add_terms(r, out, e->u.atom.atom, minus);
+  if (e && e->kind == EXP_ATOM) return add_terms(r, out, e->u.atom.atom, times);
   PrimOp op = e && e->kind == EXP_OP && e->u.op.type == PRIM_I64 ? e->u.op.op : OP_MUL;
   if (op == OP_ADD || op == OP_SUB)
-    return add_terms(r, out, e->u.op.args[0], minus) &&
-           add_terms(r, out, e->u.op.args[1], minus != (op == OP_SUB));
-  vec_push(&out->terms, (AdTerm){ .kind = TERM_ATOM, .atom = a, .minus = minus });
+    return add_terms(r, out, e->u.op.args[0], times) &&
+           add_terms(r, out, e->u.op.args[1], op == OP_SUB ? -times : times);
+  if (e && is_product(e)) {
+    times *= e->u.op.args[1].u.constant.u.i;
+    return times < MOST_TIMES && times > -MOST_TIMES &&
+           add_terms(r, out, e->u.op.args[0], times);
+  }
+  vec_push(&out->terms, (AdTerm){ .kind = TERM_ATOM, .atom = a, .times = times });
   return out->terms.count <= MOST_TERMS;
 }
 
@@ -45,7 +61,7 @@ static bool find_place(const Reverse *r, AdPlace *out, Atom a, Atom size) {
   const Exp *e = definition(r, a);
   *out = (AdPlace){ .wraps = e && e->kind == EXP_OP && e->u.op.op == OP_MOD &&
                              atom_equal(e->u.op.args[1], size) };
-  return add_terms(r, out, out->wraps ? e->u.op.args[0] : a, false);
+  return add_terms(r, out, out->wraps ? e->u.op.args[0] : a, 1);
 }
 
 const AdPlace *reverse_places(const Reverse *r, const Exp *index) {
@@ -56,10 +72,10 @@ const AdPlace *reverse_places(const Reverse *r, const Exp *index) {
     const DimIndex *dim = &index->u.index.dims[d];
     if (!find_place(r, &places[d], dim->start, type.dims[d])) return NULL;
     if (!dim->is_slice) continue;
-    if (!atom_is_i64(dim->stride, 1) && !atom_is_i64(dim->stride, -1)) return NULL;
+    if (dim->stride.kind != ATOM_CONST || !dim->stride.u.constant.u.i) return NULL;
     vec_push(&places[d].terms, (AdTerm){ .kind = TERM_WITHIN,
                                          .dim = within++,
-                                         .minus = atom_is_i64(dim->stride, -1) });
+                                         .times = dim->stride.u.constant.u.i });
   }
   return places;
 }
@@ -100,7 +116,7 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
       Atom start;
       if (out.kind == TERM_ATOM && counts_from(r, soac, fn, out.atom, &start)) {
         vec_push(&places[d].terms,
-                 (AdTerm){ .kind = TERM_ATOM, .atom = start, .minus = out.minus });
+                 (AdTerm){ .kind = TERM_ATOM, .atom = start, .times = out.times });
         out.kind = TERM_POINT;
         out.dim = p->lead;
       }
@@ -120,15 +136,15 @@ typedef struct AdPair {
 
 static bool find_pair(const AdPoints *p, const AdPlace *place, AdPair *out) {
   *out = (AdPair){ -1, -1 };
-  bool turned = place->wraps;
+  bool single = place->wraps;
   vec_each (const AdTerm *, term, &place->terms) {
     if (term->kind == TERM_ATOM) continue;
     int dim = term->kind == TERM_WITHIN ? p->lead + term->dim : p->lead - 1 - term->dim;
-    turned |= term->minus;
+    single |= term->times != 1;
     if (out->second >= 0) return false;
     *(out->first < 0 ? &out->first : &out->second) = dim;
   }
-  return out->first >= 0 && (out->second < 0 || !turned);
+  return out->first >= 0 && (out->second < 0 || !single);
 }
 
 // No dimension of the values is part of two places.
@@ -310,27 +326,34 @@ static Atom by_short_sums(Builder *b, Atom values, const AdPair *pairs, int rank
 
 // ---- blocks
 
-// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i, ..] of the adjoint.
+// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i * steps[0], ..] of the
+// adjoint.
 typedef struct AdBlock {
   Atom values;
   Atom *offsets;
+  int64_t *steps;         // above 0
   const AdPlace *places;  // which of them wrap
 } AdBlock;
 
 static AdBlock block_of(Builder *b, const AdPoints *p, Atom values) {
   CoreType type = atom_type(values);
   DimIndex *turned = new_array(DimIndex, type.rank);
-  AdBlock block = { .offsets = new_array(Atom, type.rank), .places = p->places };
+  AdBlock block = { .offsets = new_array(Atom, type.rank),
+                    .steps = new_array(int64_t, type.rank),
+                    .places = p->places };
   for (int d = 0; d < type.rank; d++) {
     Atom count = type.dims[d], sum = atom_i64(0), last = size_sub(b, count, atom_i64(1));
     turned[d] = dim_slice(atom_i64(0), count, atom_i64(1));
     vec_each (const AdTerm *, term, &p->places[d].terms) {
+      Atom times = atom_i64(term->times);
       if (term->kind == TERM_ATOM)
-        sum = term->minus ? size_sub(b, sum, term->atom) : size_add(b, sum, term->atom);
-      else if (term->minus) {
-        turned[d] = dim_slice(last, count, atom_i64(-1));
-        sum = size_sub(b, sum, last);
-      }
+        sum = size_add(b, sum, size_mul(b, term->atom, times));
+      else
+        block.steps[d] = term->times;
+      if (term->kind == TERM_ATOM || term->times > 0) continue;
+      turned[d] = dim_slice(last, count, atom_i64(-1));
+      sum = size_add(b, sum, size_mul(b, last, times));
+      block.steps[d] = -term->times;
     }
     block.offsets[d] = sum;
   }
@@ -377,18 +400,27 @@ static Atom clamped(Builder *b, Atom a, Atom size) {
   return ad_op2(b, OP_MIN, ad_op2(b, OP_MAX, a, atom_i64(0)), size);
 }
 
+// How many steps there are from the offset to places below `end`, if there are no more than count.
+static Atom steps_to(Builder *b, Atom end, Atom offset, int64_t step, Atom count) {
+  Atom way = size_sub(b, end, offset);
+  if (step > 1)
+    way = ad_op2(b, OP_DIV, size_add(b, way, atom_i64(step - 1)), atom_i64(step));
+  return clamped(b, way, count);
+}
+
 // Adds what of the block is within the adjoint, in place.
 static void add_part(Reverse *r, const AdPoints *p, const AdBlock *block) {
   Builder *b = r->scope->b;
   CoreType type = p->array->type, from = atom_type(block->values);
   DimIndex *to = new_array(DimIndex, type.rank), *part = new_array(DimIndex, type.rank);
   for (int d = 0; d < type.rank; d++) {
-    Atom start = block->offsets[d], low = clamped(b, start, type.dims[d]);
-    Atom high = clamped(b, size_add(b, start, from.dims[d]), type.dims[d]);
-    Atom count = size_sub(b, high, low);
-    to[d] = dim_slice(low, count, atom_i64(1));
-    part[d] =
-        dim_slice(clamped(b, size_sub(b, low, start), from.dims[d]), count, atom_i64(1));
+    Atom offset = block->offsets[d], step = atom_i64(block->steps[d]);
+    Atom first = steps_to(b, atom_i64(0), offset, block->steps[d], from.dims[d]);
+    Atom end = steps_to(b, type.dims[d], offset, block->steps[d], from.dims[d]);
+    Atom count = size_sub(b, end, first);
+    Atom low = size_add(b, offset, size_mul(b, first, step));
+    to[d] = dim_slice(clamped(b, low, type.dims[d]), count, step);
+    part[d] = dim_slice(first, count, atom_i64(1));
   }
   Atom before = reverse_current(r, p->array);
   Atom old = core_let(b, "part", exp_slice(before, to, false));
@@ -396,16 +428,25 @@ static void add_part(Reverse *r, const AdPoints *p, const AdBlock *block) {
   reverse_assign(r, p->array, core_let(b, "adjoint", exp_update(before, to, sum, false)));
 }
 
+// Is there a point for each place, in all dimensions?
+static bool is_whole(const AdPoints *p, const AdPair *pairs) {
+  CoreType type = p->array->type;
+  for (int d = 0; d < type.rank; d++) {
+    Atom count = atom_type(p->values).dims[pairs[d].first];
+    if (pairs[d].second >= 0 || !atom_equal(count, type.dims[d])) return false;
+    vec_each (const AdTerm *, term, &p->places[d].terms)
+      if (term->kind != TERM_ATOM && term->times != 1 && term->times != -1) return false;
+  }
+  return true;
+}
+
 bool reverse_add_block(Reverse *r, const AdPoints *p) {
   int rank = p->array->type.rank;
   AdPair *pairs = new_array(AdPair, rank);
   if (!p->places || !find_pairs(p, pairs)) return false;
-  bool whole = true, wraps = false;
-  for (int d = 0; d < rank; d++) {
-    Atom count = atom_type(p->values).dims[pairs[d].first];
-    whole &= pairs[d].second < 0 && atom_equal(count, p->array->type.dims[d]);
+  bool whole = is_whole(p, pairs), wraps = false;
+  for (int d = 0; d < rank; d++)
     wraps |= p->places[d].wraps;
-  }
   if (wraps && !whole) return false;
   Builder *b = r->scope->b;
   Atom values = sum_others(b, p->values, pairs, rank);
