@@ -326,8 +326,8 @@ static Atom by_short_sums(Builder *b, Atom values, const AdPair *pairs, int rank
 
 // ---- blocks
 
-// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i * steps[0], ..] of the
-// adjoint.
+// An array of what is added, whose element [i, ..] belongs to [offsets[0] + i * steps[0], ..] of
+// the adjoint.
 typedef struct AdBlock {
   Atom values;
   Atom *offsets;
