@@ -11,7 +11,7 @@
 #include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_PARTNER_STMS = 120, MOST_SHIFT = 60 };
+enum { MOST_PARTNER_STMS = 120, MOST_SHIFT = 60, LEAST_LANES = 8 };
 
 typedef struct Partners {
   const Kern *kern;
@@ -348,7 +348,10 @@ static const Term *is_power(const Partners *x, const Term *by) {
     shift = term_and(term_at_most(term_i64(0), by), term_less(by, term_i64(MOST_SHIFT)));
   const Term *less = term_op2(OP_AND, x->bit, term_sub(x->bit, term_i64(1)));
   const Term *power = term_op2(OP_EQ, less, term_i64(0));
-  return term_and(shift, term_and(term_at_most(term_i64(1), x->bit), power));
+  // Fewer neighbours than lanes are dearer than loads at places apart, but where their number is
+  // known.
+  int64_t least = x->bit->kind == TERM_CONST ? 1 : LEAST_LANES;
+  return term_and(shift, term_and(term_at_most(term_i64(least), x->bit), power));
 }
 
 // Where both points go together, and when that is right; scalars go to `b`.
