@@ -369,10 +369,30 @@ static const KernBlock *paired_axes(Partners *x, KernBuilder *b, const Term **wh
   return in_partners(b->c, x, blocks, span);
 }
 
+static void see_bit_operator(KernVisitor *v, const Term *t) {
+  bool *found = v->state;
+  const Term *operands[3];
+  PrimOp op = t->kind == TERM_OP ? t->u.op.op : OP_ADD;
+  bool asks = op == OP_XOR || op == OP_AND || op == OP_REM || op == OP_MOD;
+  *found |= asks && t->type == PRIM_I64;
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count && !*found; i++)
+    see_bit_operator(v, operands[i]);
+}
+
+// Most kernels ask for no bits of indices, and are done with.
+static bool has_bit_operators(const Kern *kern) {
+  bool found = false;
+  KernVisitor v = { .term = see_bit_operator, .state = &found };
+  kern_visit_block(&v, kern->body);
+  return found;
+}
+
 bool kern_pair_partners(Compiler *c, const Kern *kern, KernQuick *out) {
   Partners x = { .kern = kern, .inside = map_new(NULL), .lets = map_new(NULL) };
   x.axis = innermost_of_grid(kern);
-  if (!x.axis || kern_updates_in_place(kern->body)) return false;
+  if (!x.axis || !has_bit_operators(kern) || kern_updates_in_place(kern->body))
+    return false;
   KernVisitor note = { .stm = note_let_inside, .binder = note_bound_inside, .state = &x };
   kern_visit_block(&note, kern->body);
   if (!finds_bit(&x)) return false;
@@ -451,7 +471,7 @@ static const KernBlock *pairs_of_block(KernMapper *m, const KernBlock *block) {
 }
 
 const Kern *kern_pair_within(Compiler *c, const Kern *kern) {
-  if (kern_updates_in_place(kern->body)) return kern;
+  if (!has_bit_operators(kern) || kern_updates_in_place(kern->body)) return kern;
   PairsWithin w = { { .c = c, .block = pairs_of_block }, kern, map_new(NULL), false };
   w.mapper.state = &w;
   KernVisitor v = { .stm = note_let_around, .state = &w };
