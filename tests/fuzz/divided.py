@@ -130,6 +130,7 @@ def main():
     parser.add_argument("--failing", action="store_true", help="idioms that may fail")
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
     parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
+    parser.add_argument("--cubes", action="store_true", help="cubes and planes")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
     options = parser.parse_intermixed_args()

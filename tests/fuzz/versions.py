@@ -98,7 +98,8 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        if options.device and not options.idioms and not options.checks and not options.nests and not options.bits and not options.cubes:  # vectors of CPUs need 16 points
+        families = options.idioms, options.checks, options.nests, options.bits, options.cubes
+        if options.device and not any(families):  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
