@@ -140,7 +140,7 @@ static void keep_wide(Text *t, const Mem *mem, int lanes, const char *ints) {
               vector_place(mem).space, vector_place(mem).space);
   for (int i = 0; i < lanes; i += each) {
     const char *part = "";
-    if (lanes > each) part = text_format(".s%.*s", each, "0123456789abcdef" + i);
+    if (lanes > each) part = text_format(".s%.*s", each, &"0123456789abcdef"[i]);
     text_printf(t, "  count += %s(to + count, as_int8(x%s), ", ints, part);
     text_printf(t, twice ? "as_int8(convert_long4(mask%s)));\n" : "mask%s);\n", part);
   }

@@ -114,9 +114,9 @@ const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {
 static void add_store(KernCode *kc, const Arr *arr, const ImpExp *index,
                       const ImpExp *value, const ImpExp *step) {
   if (step && imp_is_i64(step, 1)) step = NULL;
-  add_stm(kc,
-          (ImpStm){ .kind = IMP_STORE,
-                    .u.store = { arr->mem, index, value, step, kc->mask, 0, false } });
+  add_stm(kc, (ImpStm){ .kind = IMP_STORE,
+                        .u.store = { arr->mem, index, value, step, kc->mask, 0, false,
+                                     false } });
 }
 
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value) {
