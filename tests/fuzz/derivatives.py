@@ -5,6 +5,7 @@
     derivatives.py --idioms FLC COUNT [SEED]     the same, of what people write, of any size (idioms/smooth.py)
     derivatives.py --changing FLC COUNT [SEED]   the same, with arrays that change in loops (idioms/changing.py)
     derivatives.py --ties FLC COUNT [SEED]       those where equal values meet (idioms/ties.py), without differences
+    derivatives.py --places FLC COUNT [SEED]     of sums that read at computed places (idioms/places.py)
     derivatives.py --print SEED          the program of that seed
 
 A program takes a scalar, a vector and a matrix, and computes one number.  What it prints is its
@@ -18,6 +19,7 @@ import sys
 import tempfile
 
 from idioms.changing import ChangingGenerator
+from idioms.places import PlacesGenerator
 from idioms.smooth import SmoothGenerator
 from idioms.ties import TiesGenerator
 
@@ -309,12 +311,14 @@ def run(flc, text, values="1e-5", ties=False):
 def idiom(make, seed):
     """A program and its arguments."""
     generator = make(seed)
+    if make is PlacesGenerator:
+        return generator.text(), generator.input()
     lets, results = generator.program()
     return generator.definitions() + generator.text(lets, results), generator.input()
 
 
 def main():
-    kinds = {"--idioms": SmoothGenerator, "--changing": ChangingGenerator, "--ties": TiesGenerator}
+    kinds = {"--idioms": SmoothGenerator, "--changing": ChangingGenerator, "--ties": TiesGenerator, "--places": PlacesGenerator}
     words = [word for word in sys.argv[1:] if word not in kinds]
     idioms = next((kinds[word] for word in sys.argv[1:] if word in kinds), None)
     if words[0] == "--print":

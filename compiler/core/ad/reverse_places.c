@@ -32,7 +32,23 @@ static const Exp *definition(const Reverse *r, Atom a) {
   return stm ? stm->exp : NULL;
 }
 
-// By a small number, which stands last in simplified code.
+static bool same_term(const AdTerm *x, const AdTerm *y) {
+  if (x->kind != y->kind) return false;
+  return x->kind == TERM_ATOM ? atom_equal(x->atom, y->atom) : x->dim == y->dim;
+}
+
+// What is there already is there so many times more: i + i is 2 * i.
+static void add_term(AdPlace *place, AdTerm term) {
+  vec_each (AdTerm *, known, &place->terms) {
+    if (!same_term(known, &term)) continue;
+    known->times += term.times;
+    if (!known->times) *known = place->terms.at[--place->terms.count];
+    return;
+  }
+  vec_push(&place->terms, term);
+}
+
+// A product with a small constant, which the simplifier puts second.
 static bool is_product(const Exp *e) {
   if (e->kind != EXP_OP || e->u.op.op != OP_MUL || e->u.op.type != PRIM_I64) return false;
   Atom by = e->u.op.args[1];
@@ -53,7 +69,7 @@ static bool add_terms(const Reverse *r, AdPlace *out, Atom a, int64_t times) {
     return times < MOST_TIMES && times > -MOST_TIMES &&
            add_terms(r, out, e->u.op.args[0], times);
   }
-  vec_push(&out->terms, (AdTerm){ .kind = TERM_ATOM, .atom = a, .times = times });
+  add_term(out, (AdTerm){ .kind = TERM_ATOM, .atom = a, .times = times });
   return out->terms.count <= MOST_TERMS;
 }
 
@@ -115,12 +131,12 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
       AdTerm out = *term;
       Atom start;
       if (out.kind == TERM_ATOM && counts_from(r, soac, fn, out.atom, &start)) {
-        vec_push(&places[d].terms,
+        add_term(&places[d],
                  (AdTerm){ .kind = TERM_ATOM, .atom = start, .times = out.times });
         out.kind = TERM_POINT;
         out.dim = p->lead;
       }
-      vec_push(&places[d].terms, out);
+      add_term(&places[d], out);
     }
   }
   p->places = places;
@@ -256,14 +272,13 @@ static Atom diagonal_sum(Builder *b, const Diagonals *s, const Atom *sums, int a
 }
 
 // How many sums each pair has.
-static Atom *sum_counts(Builder *b, const Diagonals *s) {
-  const Atom *dims = atom_type(s->values).dims;
-  Atom *counts = new_array(Atom, s->rank);
-  int second = 0;
-  for (int d = 0; d < s->rank; d++) {
-    counts[d] = dims[s->seconds + d];
-    if (s->pairs[d].second < 0) continue;
-    Atom both = size_add(b, counts[d], dims[second++]);
+static Atom *sum_counts(Builder *b, Atom values, const AdPair *pairs, int rank) {
+  const Atom *dims = atom_type(values).dims;
+  Atom *counts = new_array(Atom, rank);
+  for (int d = 0; d < rank; d++) {
+    counts[d] = dims[pairs[d].first];
+    if (pairs[d].second < 0) continue;
+    Atom both = size_add(b, counts[d], dims[pairs[d].second]);
     counts[d] = ad_op2(b, OP_MAX, size_sub(b, both, atom_i64(1)), atom_i64(0));
   }
   return counts;
@@ -279,8 +294,9 @@ static Atom diagonal_sums(Builder *b, const Diagonals *s, const Atom *counts, At
   return core_let(b, "sums", exp_map(counts[d], ad_lambda_end(&l, &row, 1), &all, 1));
 }
 
-// The values by the sums of the numbers in each pair.
-static Atom by_sums(Builder *b, Atom values, const AdPair *pairs, int rank) {
+// The values by the sums of the numbers in each pair, of which there are so many.
+static Atom by_sums(Builder *b, Atom values, const AdPair *pairs, int rank,
+                    const Atom *counts) {
   int count = 0, *dims = new_array(int, 2 * rank);
   for (int d = 0; d < rank; d++)
     if (pairs[d].second >= 0) dims[count++] = pairs[d].second;
@@ -290,7 +306,7 @@ static Atom by_sums(Builder *b, Atom values, const AdPair *pairs, int rank) {
   values = in_order(b, values, dims, count);
   if (!seconds) return values;
   Diagonals s = { values, pairs, rank, seconds, new_array(Atom, count) };
-  return diagonal_sums(b, &s, sum_counts(b, &s), new_array(Atom, rank), 0);
+  return diagonal_sums(b, &s, counts, new_array(Atom, rank), 0);
 }
 
 // How many points there are for one sum, if it goes over these numbers.
@@ -314,12 +330,13 @@ static Atom by_short_sums(Builder *b, Atom values, const AdPair *pairs, int rank
   const AdPair *other = swapped(pairs, rank);
   Atom steps = product_of(b, values, pairs, rank);
   Atom others = product_of(b, values, other, rank);
-  if (steps.kind == ATOM_CONST) return by_sums(b, values, pairs, rank);
-  if (others.kind == ATOM_CONST) return by_sums(b, values, other, rank);
+  const Atom *counts = sum_counts(b, values, pairs, rank);
+  if (steps.kind == ATOM_CONST) return by_sums(b, values, pairs, rank, counts);
+  if (others.kind == ATOM_CONST) return by_sums(b, values, other, rank, counts);
   Builder yes = builder_new(b->c, b->loc), no = builder_new(b->c, b->loc);
   Atom few = ad_op2(b, OP_LE, steps, others);
-  Atom here = by_sums(&yes, values, pairs, rank);
-  Atom there = by_sums(&no, values, other, rank);
+  Atom here = by_sums(&yes, values, pairs, rank, counts);
+  Atom there = by_sums(&no, values, other, rank, counts);
   return core_let(b, "sums",
                   exp_if(few, core_body(&yes, &here, 1), core_body(&no, &there, 1)));
 }
