@@ -204,6 +204,26 @@ static bool virtual_is_dense(const View *v) {
   return true;
 }
 
+// What the memory of `t` is under these dims already: a value that was reshaped there and back is
+// known to lie where it was.
+static const Tensor *known_under(const Tensor *t, const Term *const *dims, int rank) {
+  for (t = t->of; t; t = t->of) {
+    bool same = t->rank == rank && !t->open;
+    for (int d = 0; same && d < rank; d++)
+      same = term_same(t->dims[d], dims[d]);
+    if (same) return t;
+  }
+  return NULL;
+}
+
+static const Tensor *alias_under(Compiler *c, const Tensor *t, const Term *const *dims,
+                                 int rank) {
+  const Tensor *known = known_under(t, dims, rank);
+  return known ? known
+               : new_node(Tensor, .name = t->name, .id = c->next_id++, .elem = t->elem,
+                          .rank = rank, .dims = dims, .space = t->space, .of = t);
+}
+
 bool view_reshape(Compiler *c, const View *v, const Term *const *shape, int rank,
                   View *out) {
   if (!v->tensor) {
@@ -218,15 +238,7 @@ bool view_reshape(Compiler *c, const View *v, const Term *const *shape, int rank
     dims[i] = v->tensor->dims[i];
   for (int i = 0; i < rank; i++)
     dims[kept + i] = shape[i];
-  Tensor *alias = mem_copy(v->tensor, sizeof *alias);
-  *alias = (Tensor){ .name = v->tensor->name,
-                     .id = c->next_id++,
-                     .elem = v->elem,
-                     .rank = kept + rank,
-                     .dims = dims,
-                     .space = v->tensor->space,
-                     .of = v->tensor };
-  View whole = view_of(alias);
+  View whole = view_of(alias_under(c, v->tensor, dims, kept + rank));
   *out = view_peel(&whole, v->start, kept);
   return true;
 }

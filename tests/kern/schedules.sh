@@ -659,6 +659,19 @@ sed -n '/^long.segmap: /,$p' out > long
 some 'points of short maps go in lanes within rounds' 'inner points in lanes, 1 rows.*<- choice' short
 expect 'long maps do that themselves' 0 'inner points in lanes, 1 rows.*<- choice' long
 
+cat > channels.fl << 'END'
+entry main [c] [h] [w] [o] (image: [c][h][w]f32) (k: [o][c][3][3]f32) : [o][][]f32 =
+  let conv = map (\k -> tabulate_2d (h - 2) (w - 2) (\y x ->
+    f32.sum (flatten_3d (tabulate_3d c 3 3 (\c i j -> image[c, y + i, x + j] * k[c, i, j]))))) k
+  in map (\m -> tabulate_2d ((h - 2) / 2) ((w - 2) / 2) (\y x -> f32.max m[2 * y, 2 * x] m[2 * y, 2 * x + 1])) conv
+entry kept [n] (t: *[n][n]i32) : [n][n]i32 =
+  loop t for d in 1..<n do
+    scatter_2d t (tabulate (n - d) (\i -> (i, i + d))) (tabulate (n - d) (\i -> t[i, i + d - 1] + 1))
+END
+"$flc" dump --explain channels.fl > out
+some 'points of maps that sum up in several loops go in lanes' ' inner points in lanes, 1 rows by 2 vectors.*<- choice 1' out
+expect 'an array that was reshaped there and back lies where it was' 0 'alloc apart' out
+
 cat > turned.fl << 'END'
 entry main [n] [m] (a: [2][n][m]i32) (by: [2]i64) (k: i64) : [2][n][m]i32 =
   loop f = a for _t < k do tabulate_3d 2 n m (\q i j -> 1 + f[q, i, (j - by[q]) % m])

@@ -1,5 +1,6 @@
 """A compiled program: its entry points as methods, and what one wants to know about it."""
 import inspect
+import keyword
 import re
 import shutil
 import tempfile
@@ -52,7 +53,8 @@ def parameter_names(entry):
     names = []
     for i, one in enumerate(entry["inputs"]):
         name = re.sub(r"\W", "_", one["name"] or f"arg{i}")
-        usable = name.isidentifier() and name not in names and name not in ("self", "on_device")
+        taken = (*names, "self", "on_device")
+        usable = name.isidentifier() and not keyword.iskeyword(name) and name not in taken
         names.append(name if usable else f"{name}_{i}" if f"{name}_{i}".isidentifier() else f"arg{i}")
     return names
 

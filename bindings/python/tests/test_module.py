@@ -40,6 +40,12 @@ def test_entry_points_whose_name_is_taken(values):
     assert inspect.ismethod(values.tune) and "Measures" in values.tune.__doc__
 
 
+def test_parameters_whose_name_is_taken():
+    module = flc.source("entry main (from: i32) (self: i32) (x': i32) (x_: i32) : i32 = from - self + x' * x_", name="taken")
+    assert list(inspect.signature(module.main).parameters) == ["from_0", "self_1", "x_", "x__3", "on_device"]
+    assert module.main(self_1=3, from_0=2, x_=4, x__3=5) == 19
+
+
 def test_mistakes_are_exceptions_with_the_text_of_the_compiler(tmp_path):
     with pytest.raises(flc.CompileError, match="wrong.fl:1:[0-9]+: error: the result of `main` has type `i32`"):
         flc.source("entry main (x: i32) : f32 = x", name="wrong")

@@ -21,7 +21,7 @@ static bool has_long_map(const KernBlock *block) {
 static void see_map_of_loops(KernVisitor *v, const KernStm *stm) {
   AxisStms *out = v->state;
   if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
-      stm->u.axis->role == AXIS_MAP && schedule_depth(stm) == 2 &&
+      stm->u.axis->role == AXIS_MAP && schedule_depth(stm) >= 2 &&
       !has_long_map(stm->u.axis->body))
     vec_push(out, stm);
 }
