@@ -23,7 +23,7 @@ def compiler():
     places = [os.environ.get("FLC"), here / "bin" / "flc", here.parents[2] / "build" / "flc", shutil.which("flc")]
     for place in places:
         if place and os.access(place, os.X_OK) and not os.path.isdir(place):
-            return str(place)
+            return os.path.abspath(place)
     raise Error("there is no flc: install this package with pip, or set FLC to the path of the compiler")
 
 
