@@ -15,8 +15,10 @@ struct KernRunner {
   Profile profile;
   Map *segs;    // Stm -> RunnerSeg
   Map *counts;  // Name -> int *: seg-ops of that kind
-  Map *views;   // Var -> const View *: iotas and copies of one scalar
+  Map *views;   // Var -> const View *
   Map *sizes;   // Var -> Var: those of the entry point
+  Map *scalars;  // Var -> const Term *: how the host computes scalars
+  Map *made;     // Var -> const Stm *: scalars and views
   // Scalars, by the number of their variable, and whether they have been set: views may mention
   // those of seg-ops that ran before.
   Prim *values;
@@ -386,14 +388,51 @@ static const int *rows_in_order(void *state, const Var *var) {
   return NULL;
 }
 
-static void meet_seg(void *state, const Stm *stm) {
+static KernHost runner_host(const KernRunner *runner) {
+  return (KernHost){ runner->views, runner->sizes, runner->scalars,
+                     map_new(NULL), rows_in_order, NULL };
+}
+
+static void meet_stm(void *state, const Stm *stm) {
   KernRunner *runner = state;
+  if (stm->exp->kind == EXP_SEG || !stm->binder_count) return;
+  kern_see_host(runner->c, runner_host(runner), stm);
+  for (int i = 0; i < stm->binder_count; i++)
+    if (map_has(runner->views, stm->binders[i]) ||
+        map_has(runner->scalars, stm->binders[i]))
+      map_put(runner->made, stm->binders[i], stm);
+}
+
+static void add_mentioned(VarVec *vars, const Var *var) {
+  for (int i = 0; i < vars->count; i++)
+    if (vars->at[i] == var) return;
+  vec_push(vars, var);
+}
+
+static void add_with_sizes(VarVec *vars, const Var *var) {
+  add_mentioned(vars, var);
+  for (int d = 0; d < var->type.rank; d++)
+    if (var->type.dims[d].kind == ATOM_VAR) add_mentioned(vars, var->type.dims[d].u.var);
+}
+
+// What scalars and views are made of, which kernels may mention in their place.
+static void add_operands(VarVec *vars, const Map *made) {
+  for (int i = 0; i < vars->count; i++) {
+    const Stm *stm = map_get(made, vars->at[i]);
+    VarVec used = stm ? core_free_exp(stm->exp) : (VarVec){ 0 };
+    vec_each (const Var **, var, &used)
+      add_with_sizes(vars, *var);
+  }
+}
+
+static void meet_seg(void *state, const Stm *stm, VarVec *mentioned) {
+  KernRunner *runner = state;
+  add_operands(mentioned, runner->made);
   RunnerSeg *known = new (RunnerSeg);
   if (map_has(runner->segs, stm)) return;  // in an earlier run
   map_put(runner->segs, stm, known);
   CopyNotes copies = { 0 };
-  KernHost host = { runner->views, runner->sizes, map_new(NULL),
-                    map_new(NULL), rows_in_order, NULL };
+  KernHost host = runner_host(runner);
   known->seg = kern_from_seg(runner->c, host, stm, &copies);
   known->seg.name =
       kern_seg_name(runner->c, runner->counts, runner->entry->name, known->seg.kind);
@@ -454,7 +493,9 @@ KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book,
                           .segs = map_new(NULL),
                           .counts = map_new(NULL),
                           .views = map_new(NULL),
-                          .sizes = map_new(NULL) };
+                          .sizes = map_new(NULL),
+                          .scalars = map_new(NULL),
+                          .made = map_new(NULL) };
   for (int i = 0; i < entry->size_count; i++)
     map_put(runner->sizes, entry->params[i], entry->params[i]);
   return runner;
@@ -463,5 +504,6 @@ KernRunner *kern_runner(Compiler *c, const Entry *entry, RecipeBook *book,
 void kern_run_segs(KernRunner *runner, InterpOptions *options) {
   options->run_seg = run_seg;
   options->meet_seg = meet_seg;
+  options->meet_stm = meet_stm;
   options->seg_state = runner;
 }

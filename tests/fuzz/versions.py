@@ -32,6 +32,8 @@ from idioms.bits import BitsGenerator
 from idioms.checks import CheckGenerator
 from idioms.cubes import CubesGenerator
 from idioms.nests import NestsGenerator
+from idioms.partners import PartnersGenerator
+from idioms.parts import PartsGenerator
 from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
@@ -52,6 +54,10 @@ def generator_of(seed, options):
         return CheckGenerator(seed)
     if options.cubes:
         return CubesGenerator(seed)
+    if options.partners:
+        return PartnersGenerator(seed)
+    if options.parts:
+        return PartsGenerator(seed)
     if options.nests:
         return NestsGenerator(seed)
     if options.bits:
@@ -65,12 +71,12 @@ def generator_of(seed, options):
     return (FailingGenerator if kind == 7 else VaryingGenerator)(seed, options.depth)
 
 
-def fails(flc, program, values):
+def fails(flc, program, values, entry):
     """Whether it does as it is elaborated, in the interpreter."""
     with tempfile.NamedTemporaryFile("w", suffix=".fl", encoding="utf-8") as file:
         file.write(program)
         file.flush()
-        done = subprocess.run([flc, "eval", file.name, "--after", "elaborate"], input=values, text=True,
+        done = subprocess.run([flc, "eval", file.name, "-e", entry, "--after", "elaborate"], input=values, text=True,
                               capture_output=True, check=False)
     return re.search(MISTAKES, done.stderr) is not None
 
@@ -78,15 +84,18 @@ def fails(flc, program, values):
 def test_text(generator, flc):
     """A program with its test block."""
     lets, results = generator.program()
-    inputs = [generator.input() for _ in range(INPUTS_PER_PROGRAM)]
     program = generator.definitions() + generator.text(lets, results)
-    lines = ["-- =="]
-    for values in inputs:
-        error = generator.expected
-        if generator.may_fail and fails(flc, program, values):
-            error = MISTAKES
-        lines.append(f"-- input {{ {values} }}")
-        lines.append(f"-- error: {error}" if error else "-- auto output")
+    lines = []
+    for entry in getattr(generator, "ranks", ["main"]):
+        lines += ["-- ==", f"-- entry: {entry}"]
+        for _ in range(INPUTS_PER_PROGRAM):
+            values = generator.input(entry) if entry != "main" else generator.input()
+            error = generator.expected
+            if generator.may_fail and fails(flc, program, values, entry):
+                error = MISTAKES
+            lines.append(f"-- input {{ {values} }}")
+            lines.append(f"-- error: {error}" if error else "-- auto output")
+        lines.append("")
     return "\n".join(lines) + "\n\n" + program
 
 
@@ -98,7 +107,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        families = options.idioms, options.checks, options.nests, options.bits, options.cubes
+        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.partners
         if options.device and not any(families):  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
@@ -143,6 +152,8 @@ def main():
     parser.add_argument("--derivatives", action="store_true", help="of idioms")
     parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
     parser.add_argument("--cubes", action="store_true", help="cubes and planes")
+    parser.add_argument("--parts", action="store_true", help="functions that call each other")
+    parser.add_argument("--partners", action="store_true", help="bits of indices")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
     parser.add_argument("--stage", help="only that, as gpu: what the code for GPUs is made from")

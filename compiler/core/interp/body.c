@@ -214,8 +214,23 @@ static void note_use(Lives *lives, const Var *var, int place) {
   if (map_get(lives->last, var)) map_put(lives->last, var, &lives->ends[place]);
 }
 
+// Of what the body makes views, through which who runs seg-ops may see.
+static const Map *seen_through(const Gen *g, const Body *body) {
+  Map *out = map_new(NULL);
+  for (int i = 0; g->m->options.run_seg && i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    bool views = exp->kind == EXP_INDEX || exp->kind == EXP_REARRANGE ||
+                 exp->kind == EXP_ATOM || exp->kind == EXP_ASSERT;
+    VarVec used = views ? core_free_exp(exp) : (VarVec){ 0 };
+    vec_each (const Var **, var, &used)
+      map_put(out, *var, *var);
+  }
+  return out;
+}
+
 // `unused` are told apart: they are owned but nothing reads them.
-static Lives *lives_of(const Body *body, VarVec mortal, VarVec *unused) {
+static Lives *lives_of(const Body *body, VarVec mortal, const Map *immortal,
+                       VarVec *unused) {
   Lives *lives = new_node(Lives, .last = map_new(NULL));
   lives->ends = new_array(VarVec, body->stm_count + 1);
   for (int i = 0; i < mortal.count; i++)
@@ -233,7 +248,7 @@ static Lives *lives_of(const Body *body, VarVec mortal, VarVec *unused) {
   vec_each (const Var **, var, &lives->owned) {
     VarVec *end = map_get(lives->last, *var);
     if ((void *)end == (void *)lives) end = unused;
-    vec_push(end, *var);
+    if (!map_has(immortal, *var)) vec_push(end, *var);
   }
   return lives;
 }
@@ -251,8 +266,10 @@ static void kill_dying(Gen *g) {
 }
 
 static void gen_statement(Gen *g, const Stm *stm, VarVec dying, VarVec unused) {
+  const InterpOptions *options = &g->m->options;
   g->stm = stm;
   g->dying = dying;
+  if (options->run_seg) options->meet_stm(options->seg_state, stm);
   gen_stm(g, stm);
   g->stm = stm;
   if (stm->attrs && stm->attrs->traced && g->m->options.trace) gen_trace(g, stm);
@@ -266,7 +283,7 @@ static void gen_statement(Gen *g, const Stm *stm, VarVec dying, VarVec unused) {
 // The statements; on return g->dying are the arrays that only the results use.
 static void gen_statements(Gen *g, const Body *body, VarVec mortal) {
   VarVec unused = { 0 };
-  const Lives *lives = lives_of(body, mortal, &unused);
+  const Lives *lives = lives_of(body, mortal, seen_through(g, body), &unused);
   vec_each (const Var **, var, &mortal)
     if (contains(unused, *var)) add_kill(g, *var);
   for (int i = 0; i < body->stm_count; i++)

@@ -32,9 +32,12 @@ typedef struct InterpOptions {
   int (*decide)(void *state, const Exp *exp, int64_t par);
   void *state;
   int64_t max_steps;  // 0: no limit; else the run fails with "step limit reached"
-  // Who runs seg-ops of the host, and is told of them before, in order; NULL: the interpreter.
+  // Who runs seg-ops of the host, and is told of them before, in order, as of all statements there;
+  // NULL: the interpreter.
   bool (*run_seg)(void *state, InterpSeg *seg);  // false: it failed
-  void (*meet_seg)(void *state, const Stm *stm);
+  // Adds what running it takes to what it mentions.
+  void (*meet_seg)(void *state, const Stm *stm, VarVec *mentioned);
+  void (*meet_stm)(void *state, const Stm *stm);
   void *seg_state;
   const InterpWorkers *workers;  // NULL: one worker, who has all
   bool trace;                    // show traced values on standard error

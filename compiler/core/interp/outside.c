@@ -138,6 +138,7 @@ void gen_outside_seg(Gen *g, const Exp *exp, const Slot *to) {
   const Stm *stm = g->stm;
   OutsideSeg *o = new_node(OutsideSeg, .stm = stm);
   VarVec free = mentioned(stm);
+  g->m->options.meet_seg(g->m->options.seg_state, stm, &free);
   o->vars = new_array(const Var *, free.count + 1);
   o->slots = new_array(Slot, free.count + 1);
   for (int i = 0; i < free.count; i++) {
@@ -154,6 +155,5 @@ void gen_outside_seg(Gen *g, const Exp *exp, const Slot *to) {
   o->widths = new_array(Slot, o->dim_count + 1);
   for (int d = 0; d < o->dim_count; d++)
     o->widths[d] = gen_slot(g, exp->u.seg->dims[d].width);
-  g->m->options.meet_seg(g->m->options.seg_state, stm);
   gen_add(g, (Ins){ .run = run_outside, .more = o, .stm = stm });
 }

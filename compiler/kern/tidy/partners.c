@@ -123,7 +123,9 @@ static bool is_bit_term(const Partners *x, const Term *t) {
   const Term *plain = term_inlined(x->lets, t);
   if (!plain) return false;
   const Term *made = x->by ? made_outside(x, plain) : plain;
-  if (x->by) return is_op_of(made, OP_SHL) && term_same(made->u.op.args[1], x->by);
+  if (x->by)
+    return is_op_of(made, OP_SHL) && term_is_i64(made->u.op.args[0], 1) &&
+           term_same(made->u.op.args[1], x->by);
   return term_same(plain, x->bit);
 }
 
