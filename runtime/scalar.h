@@ -380,12 +380,12 @@ FLC_CAST(bool, bool, f32, float)
     return (To)(int32_t)(b > (From)greatest ? (From)greatest : b); \
   }
 // `high` is one more than the greatest value, a power of two, and `low` the least value: both exact
-// floats.
+// floats.  What is in range, nearly all, comes first: processors foresee two comparisons.
 #define FLC_FLOAT_TO_INT(from, From, to, To, low, high, least, greatest) \
   FLC_FN To flc_##from##_to_##to(From a) {                               \
+    if (a >= (From)low && a < (From)high) return (To)a;                  \
     if (a - a != 0) return 0;                                            \
-    if (a >= (From)high) return greatest;                                \
-    return a < (From)low ? least : (To)a;                                \
+    return a < 0 ? least : greatest;                                     \
   }
 #define FLC_FROM_FLOAT(from, From)                                                     \
   FLC_FLOAT_TO_SMALL(from, From, i8, int8_t, INT8_MIN, INT8_MAX)                       \
