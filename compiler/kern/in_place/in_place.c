@@ -18,6 +18,12 @@ enum {
       32,  // of elements; those of narrow ones go in blocks that overlap: schedules/wide.c
 };
 
+typedef enum InPlace {
+  IN_PLACE_PART,   // where a store is left out
+  IN_PLACE_WHOLE,  // also where none is
+  IN_PLACE_ALL,    // likewise; and `out` may be loaded, and parts of `from` be saved
+} InPlace;
+
 typedef struct Placing {
   KernMapper mapper;
   const Kern *kern;
@@ -30,7 +36,7 @@ typedef struct Placing {
   int depth;
   bool in_loop;  // and not on the grid
   bool reads;    // of `from`, in whatever dimensions
-  bool all;      // also if no store is left out; and `out` may be loaded
+  bool all;      // IN_PLACE_ALL
   bool kept, refused;
 } Placing;
 
@@ -301,24 +307,43 @@ bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
 }
 
 static const KernBlock *placed(Compiler *c, const Kern *kern, const KernBlock *block,
-                               ArrayPlace out, ArrayPlace from, bool all) {
+                               ArrayPlace out, ArrayPlace from, InPlace how) {
+  bool all = how == IN_PLACE_ALL;
   Placing p = placing(kern, out, from);
   p.all = all;
   p.mapper = (KernMapper){ .c = c, .block = store_in, .state = &p };
   const KernBlock *live = kern_live_block(c, block);
   if (!fits(&p, live) || !map_count(p.loads)) return NULL;
   const KernBlock *storing = store_in(&p.mapper, live);
-  if (!p.kept && !all) return NULL;
+  if (!p.kept && how == IN_PLACE_PART) return NULL;
   return in_place_loads(c, kern, p.lets, kern_live_block(c, storing), out, from, all);
+}
+
+static void see_computation(KernVisitor *v, const KernStm *stm) {
+  bool goes_on = stm->kind == KERN_WHILE || stm->kind == KERN_CALL ||
+                 (stm->kind == KERN_AXIS && stm->u.axis->role != AXIS_MAP);
+  if (goes_on) *(bool *)v->state = false;
+}
+
+// Points that have no loops wait for memory, which writes of fresh arrays also read; those that
+// compute are quicker in blocks that overlap, which in place they must not.
+static bool waits_for_memory(const Kern *kern, const Tensor *out) {
+  bool waits = out->rank >= LARGE_RANK && prim_bits(out->elem) >= LARGE_BITS;
+  KernVisitor v = { .stm = see_computation, .state = &waits };
+  kern_visit_block(&v, kern->body);
+  return waits;
 }
 
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
                           const Tensor *from, int dims) {
   Kern rows = *kern;
   rows.body = with_rows(kern->body, dims);
-  rows.body = placed(c, &rows, rows.body, (ArrayPlace){ out, NULL },
-                     (ArrayPlace){ from, NULL }, false);
-  return rows.body ? mem_copy(&rows, sizeof rows) : NULL;
+  ArrayPlace to = { out, NULL }, place = { from, NULL };
+  const KernBlock *body = placed(c, &rows, rows.body, to, place, IN_PLACE_PART);
+  if (!body && waits_for_memory(kern, out))
+    body = placed(c, &rows, rows.body, to, place, IN_PLACE_WHOLE);
+  rows.body = body;
+  return body ? mem_copy(&rows, sizeof rows) : NULL;
 }
 
 // ---- rings
@@ -419,9 +444,10 @@ static const KernBlock *ring_in_place(Ringing *r, const Axis *loop, int p, int s
              from = { store.tensor, term_var(loop->params[p]) };
   bool all =
       store.tensor->rank - 1 >= LARGE_RANK && prim_bits(store.tensor->elem) >= LARGE_BITS;
-  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, false);
+  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, IN_PLACE_PART);
   bool stays = body != NULL;
-  if (!stays && all) body = placed(r->mapper.c, r->kern, loop->body, out, from, true);
+  if (!stays && all)
+    body = placed(r->mapper.c, r->kern, loop->body, out, from, IN_PLACE_ALL);
   if (!body) return NULL;
   if (!stays && does_little(loop->body, store.tensor->elem)) r->one_for_two = true;
   const Term **results = new_array(const Term *, body->result_count);
