@@ -6,6 +6,7 @@
     derivatives.py --changing FLC COUNT [SEED]   the same, with arrays that change in loops (idioms/changing.py)
     derivatives.py --ties FLC COUNT [SEED]       those where equal values meet (idioms/ties.py), without differences
     derivatives.py --places FLC COUNT [SEED]     of sums that read at computed places (idioms/places.py)
+    derivatives.py --parts FLC COUNT [SEED]      of functions that call each other (idioms/parts.py)
     derivatives.py --print SEED          the program of that seed
 
 A program takes a scalar, a vector and a matrix, and computes one number.  What it prints is its
@@ -19,6 +20,7 @@ import sys
 import tempfile
 
 from idioms.changing import ChangingGenerator
+from idioms.parts import SmoothPartsGenerator
 from idioms.places import PlacesGenerator
 from idioms.smooth import SmoothGenerator
 from idioms.ties import TiesGenerator
@@ -318,7 +320,8 @@ def idiom(make, seed):
 
 
 def main():
-    kinds = {"--idioms": SmoothGenerator, "--changing": ChangingGenerator, "--ties": TiesGenerator, "--places": PlacesGenerator}
+    kinds = {"--idioms": SmoothGenerator, "--changing": ChangingGenerator, "--ties": TiesGenerator, "--places": PlacesGenerator,
+             "--parts": SmoothPartsGenerator}
     words = [word for word in sys.argv[1:] if word not in kinds]
     idioms = next((kinds[word] for word in sys.argv[1:] if word in kinds), None)
     if words[0] == "--print":

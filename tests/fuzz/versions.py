@@ -33,7 +33,7 @@ from idioms.checks import CheckGenerator
 from idioms.cubes import CubesGenerator
 from idioms.nests import NestsGenerator
 from idioms.partners import PartnersGenerator
-from idioms.parts import PartsGenerator
+from idioms.parts import PartsGenerator, SmoothPartsGenerator
 from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
@@ -57,7 +57,7 @@ def generator_of(seed, options):
     if options.partners:
         return PartnersGenerator(seed)
     if options.parts:
-        return PartsGenerator(seed)
+        return (SmoothPartsGenerator if options.derivatives else PartsGenerator)(seed)
     if options.nests:
         return NestsGenerator(seed)
     if options.bits:

@@ -146,6 +146,9 @@ class PartsGenerator:
     def operator(self):
         return self.random.choice(OPERATORS)
 
+    def commuting(self):
+        return OPERATORS[self.random.choice(COMMUTE)]
+
     def simple(self, kind):
         return self.random.choice(SIMPLE[kind])
 
@@ -161,10 +164,10 @@ class PartsGenerator:
 
     def filled(self, form, most):
         """A form with its holes filled."""
-        asc, ascz = OPERATORS[self.random.choice(COMMUTE)]
-        scalars = {"c": self.constant, "c64": self.constant, "k": lambda: self.random.choice(("2", "3", "1", "(n & 3)", "0")), "d": lambda: self.random.choice(("2", "3", "5", "7")),
+        asc, ascz = self.commuting()
+        scalars = {"c": self.constant, "c64": self.constant, "k2": lambda: self.random.choice("23"), "k": lambda: self.random.choice(("2", "3", "1", "(n & 3)", "0")), "d": lambda: self.random.choice(("2", "3", "5", "7")),
                    "d64": lambda: self.random.choice(("2", "3", "4")), "z3": lambda: self.random.choice("012"), "ab": lambda: self.random.choice("ab"), "w": lambda: self.type, "asc": lambda: asc, "ascz": lambda: ascz,
-                   "op": lambda: " ".join(OPERATORS[self.random.choice(COMMUTE)] if "hist" in form or "reduce_by" in form else self.operator())}
+                   "op": lambda: " ".join(self.commuting() if "hist" in form or "reduce_by" in form else self.operator())}
         def hole(found):
             name = found.group(1)
             return scalars[name]() if name in scalars else self.called(name, most)
@@ -172,7 +175,7 @@ class PartsGenerator:
         return text.replace("{{", "{").replace("}}", "}")
 
     def body(self, kind, most):
-        forms = FORMS[kind]
+        forms = [form for form in FORMS[kind] if not (self.may_fail and "(length" in form)]  # none checks what has it
         if self.may_fail and self.random.random() < 0.12:
             forms = FAILING[kind]
         form = self.random.choice(forms)
@@ -240,3 +243,76 @@ class PartsGenerator:
 
     def input(self, entry="main"):
         return self.values([self.random.choice(self.widths) for _ in range(self.ranks[entry])])
+
+
+SMOOTH = {
+    "N": ("t.sin x", "x * 0.5 + 0.3", "t.exp (-x * x)", "{N} ({N} x)", "{O} x 0.7", "if {P} x then x * 0.3 else {N} x", "x / (1 + x * x)", "t.sqrt (1 + x * x)",
+          "loop y = x for _i < {k2} do {N} y", "t.max x ({N} x)", "({R} {{xs = [x, {N} x, 0.2], s = x, on = {P} x}}).s", "{S} [x, x + 0.5, {N} x]", "let (a, b) = ({N} x, {N} (x + 1)) in if a < b then a else b",
+          "(loop (y, k) = (x, 0i32) while t.abs y < 2 && k < 4 do ({N} y + 0.8, k + 1)).0", "match kind_of x case #low a -> {N} a case #mid -> 0.4 case #high a b -> if b then {O} a x else a",
+          "{S} (map (\\i -> {O} x (t.i64 i)) (iota (if {P} x then 3 else 2)))"),
+    "O": ("x + y", "x * y", "x - 0.5 * y", "t.sin (x * y)", "{N} x + {N} y", "{O} y x", "x / (1.5 + y * y)", "if x < y then x else {N} y", "{S} [x, y]", "t.min x ({N} y)", "(turn {{a = x, b = y}}).{ab}",
+          "loop z = x for _i < 2 do {N} z * 0.5 + y"),
+    "P": ("x > 0.1", "{N} x < x", "!({P} x)", "{P} x && x < 0.8", "{P} x || {P} (x + 0.3)"),
+}
+SMOOTH_OPERATORS = (("(+)", "0"), ("(*)", "1"), ("t.max", "t.lowest"), ("(\\a b -> a + b + 0.1 * a * b)", "0"), ("(+)", "0"), ("t.min", "t.highest"), ("(+)", "0"))
+SMOOTH_PRELUDE = """def kind_of (x: t) : kind = if x < 0.1 then #low (x + 0.3) else if x < 0.3 then #mid else #high (x / 2) (x < 0.7)
+def kind_at (x: t) : i64 = if x < 0.2 then 0 else if x < 0.6 then 2 else 1
+"""
+WHOLE_ONLY = re.compile(r"[&|^] |i64\.\{w\}|T[12]\.|% |to_text|<< |>> |along|reduce_comm")
+
+
+def smooth_forms():
+    forms = {kind: tuple(f for f in FORMS[kind] if not WHOLE_ONLY.search(f.replace("&& ", "").replace("|| ", "").replace("|> ", "").replace("% i64.max 1", ""))) for kind in "SVGMLTR"}
+    forms["S"] += ("t.sum (hist {op} 3 (map kind_at xs) xs)",)
+    forms["V"] += ("map t.sin ({V} xs)", "map2 (\\x i -> xs[(i + {c64}) % n] * x) xs (iota n)", "hist {op} n (map kind_at xs) xs", "reduce_by_index (copy ({V} xs)) {op} (map kind_at xs) (reverse xs)")
+    return {**forms, **SMOOTH}
+
+
+class SmoothPartsGenerator(PartsGenerator):
+    """A function of a matrix and a row, as places.py has, with its derivatives."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.may_fail, self.type, self.forms = False, "f64", smooth_forms()
+
+    def operator(self):
+        return self.random.choice(SMOOTH_OPERATORS)
+
+    def commuting(self):
+        return self.operator()
+
+    def simple(self, kind):
+        return self.random.choice({"N": ("t.sin", "(* 0.9)", "(+ 0.2)"), "O": ("(*)", "(+)", "(\\x y -> x * 0.7 - y)"), "P": ("(> 0.2)", "(< 0.6)"), "S": ("t.sum", "t.maximum", "(reduce (*) 1)"),
+                                   "V": ("reverse", "(scan (+) 0)", "(map t.sin)", "(rotate 1)"), "G": ("(filter (> 0.2))", "(\\xs -> xs ++ xs)")}.get(kind, SIMPLE[kind]))
+
+    def body(self, kind, most):
+        self.weight = 1
+        form = self.random.choice(self.forms[kind])
+        if "columns {V}" in form:
+            return f"columns (\\k (xs: [k]t) -> {self.called('V', most)} xs) xss"
+        text = self.filled(form, most)
+        return f"t.sin ({text})" if kind == "S" else text
+
+    def definitions(self):
+        whole = super().definitions()
+        lines = [line for line in whole.splitlines() if not line.startswith(("def kind_of", "module T", "def gcd", "#[depth"))]
+        return "\n".join(lines[:4]) + "\n" + SMOOTH_PRELUDE + "\n".join(lines[4:]) + "\n"
+
+    def text(self, lines, _results):
+        from idioms.places import ENTRY
+        whole = self.random.choice(("t.sum ({L} xss) * {S} xs", "{S} (flatten ({M} xss)) + {S} ({V} xs)", "{S} ({T} xss) + {S} ({L} (map (map2 {O} ({T} xss)) xss))", "t.sum (map2 (\\ys x -> {S} (map ({O} x) ys)) xss xs)",
+                                    "{S} ({L} ({M} xss)) * {S} ({G} xs)", "t.sum (map (\\ys -> {S} ({V} ys)) xss) + {S} ({V} xs)"))
+        entry = f"def f [n] [m] (xss: [n][m]t, xs: [n]t) : t = t.sin ({self.filled(whole, 60)})\n"
+        kept, mentioned = [], entry
+        for line in reversed(lines):
+            name = re.search(r"def (\w+)", line).group(1)
+            if re.search(rf"\b{name}\b", mentioned):
+                kept.append(line)
+                mentioned += line
+        return "\n".join(list(reversed(kept)) + [entry]) + ENTRY
+
+    def input(self, entry="main"):
+        n, m = self.random.randrange(1, 5), self.random.randrange(1, 5)
+        row = lambda size: "[" + ", ".join(f"{self.random.uniform(-0.3, 1):.3f}f64" for _ in range(size)) + "]"
+        matrix = lambda: "[" + ", ".join(row(m) for _ in range(n)) + "]"
+        return f"1e-5 {matrix()} {row(n)} {matrix()} {row(n)}"
