@@ -455,12 +455,43 @@ static void fit_variables(KernRunner *runner) {
   runner->capacity = 2 * wanted;
 }
 
+// ---- items that wait for one another
+
+static void see_shared_load(KernVisitor *v, Access access, bool stores) {
+  bool *found = v->state;
+  *found |= !stores && tensor_root(access.tensor)->space == TENSOR_LOCAL;
+}
+
+static void see_items_within(KernVisitor *v, const KernStm *stm) {
+  KernVisitor loads = { .access = see_shared_load, .state = v->state };
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_ITEM)
+    kern_visit_block(&loads, stm->u.axis->body);
+}
+
+static void see_items(KernVisitor *v, const KernStm *stm) {
+  KernVisitor inner = { .stm = see_items_within, .state = v->state };
+  if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_ITEM)
+    kern_visit_block(&inner, stm->u.axis->body);
+}
+
+// Do items together store what each of them has made?  They run one after the other here.
+static bool items_wait(const KernPlan *plan) {
+  bool found = false;
+  KernVisitor v = { .stm = see_items, .state = &found };
+  for (; plan && !found; plan = plan->otherwise) {
+    if (plan->kern) kern_visit_block(&v, plan->kern->body);
+    for (int i = 0; i < plan->part_count; i++)
+      found |= items_wait(plan->parts[i]);
+  }
+  return found;
+}
+
 static const KernPlan *schedule_seg(const KernRunner *runner, const KernSeg *seg) {
   const KernPlan *plan = kern_schedule(runner->c, runner->book, seg),
                  *groups = runner->profile == PROFILE_GPU
                                ? kern_schedule_groups(runner->c, seg)
                                : NULL;
-  return kern_plan_or(groups, plan);
+  return kern_plan_or(groups && !items_wait(groups) ? groups : NULL, plan);
 }
 
 static bool run_seg(void *state, InterpSeg *given) {

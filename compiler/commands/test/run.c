@@ -21,6 +21,7 @@ typedef struct Stage {
   const char *name;
   const Core *core;
   bool kernels;  // its seg-ops run as kernels
+  Profile code;  // of these
 } Stage;
 
 typedef struct ProgramRun {
@@ -228,7 +229,7 @@ static KernRunner *runner_of(CaseTrial *t) {
   ProgramRun *run = t->run;
   KernRunner *known = map_get(run->runners, t->entry);
   if (known) return known;
-  known = kern_runner(run->c, t->entry, run->recipes, PROFILE_CPU);
+  known = kern_runner(run->c, t->entry, run->recipes, t->stage->code);
   map_put(run->runners, t->entry, known);
   return known;
 }
@@ -304,9 +305,23 @@ static const char *reason_to_skip(const ProgramRun *run, const TestCase *test) {
   return NULL;
 }
 
+// What is wanted, if no stage gives it that runs anyway; false after a failure.
+static bool wants_values(CaseTrial *t, const char *where) {
+  const char *stage = t->run->options->stage;
+  if (t->want || !stage || strcmp(stage, "device") == 0 || may_take_long(t->test))
+    return true;
+  Stage first = { "elaborate", t->run->first, false, PROFILE_CPU };
+  t->stage = &first;
+  t->entry = command_find_entry(first.core, t->entry->name);
+  const char *message = try_versions(t);
+  if (message) fail(t->run, text_format("%s, after elaborate", where), message);
+  return !message;
+}
+
 // Every stage that the interpreter runs; false after a failure.
 static bool try_stages(CaseTrial *t, const char *where) {
   if (test_has_tag(&t->test->tags, "compiled")) return true;
+  if (!wants_values(t, where)) return false;
   for (int i = 0; i < t->run->stages.count && !t->gave_up; i++) {
     t->stage = &t->run->stages.at[i];
     t->entry = command_find_entry(t->stage->core, t->entry->name);
@@ -445,7 +460,7 @@ static bool add_stage(ProgramRun *run, Program *program, const char *name,
                       const char *pass) {
   if (!pipeline_run(run->c, program, pass)) return false;
   check_structures(run, name, program->core);
-  Stage stage = { name, program->core, false };
+  Stage stage = { name, program->core, false, PROFILE_CPU };
   run->core = program->core;
   if (!run->first) run->first = program->core;
   if (wants_stage(run, name)) vec_push(&run->stages, stage);
@@ -457,11 +472,13 @@ static bool compile(ProgramRun *run, Program *program) {
   if (!add_stage(run, program, "core", pipeline_last_pass(STAGE_CORE))) return false;
   if (!add_stage(run, program, "flat", NULL)) return false;
   if (run->options->stage && strcmp(run->options->stage, "gpu") == 0) {
-    Stage gpu = { "gpu", pipeline_for_gpus(run->c, program->core), false };
-    vec_push(&run->stages, gpu);
+    const Core *core = pipeline_for_gpus(run->c, program->core);
+    vec_push(&run->stages, ((Stage){ "gpu", core, false, PROFILE_GPU }));
+    vec_push(&run->stages, ((Stage){ "groups", core, true, PROFILE_GPU }));
+    run->runners = map_new(NULL);
   }
   if (!wants_stage(run, "kern")) return true;
-  Stage kernels = { "kern", pipeline_in_order(run->c, program), true };
+  Stage kernels = { "kern", pipeline_in_order(run->c, program), true, PROFILE_CPU };
   vec_push(&run->stages, kernels);
   run->runners = map_new(NULL);
   if (!pipeline_read_recipes(run->c, program)) return false;
