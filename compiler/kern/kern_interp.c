@@ -13,10 +13,10 @@ struct KernRunner {
   const Entry *entry;
   RecipeBook *book;
   Profile profile;
-  Map *segs;    // Stm -> RunnerSeg
-  Map *counts;  // Name -> int *: seg-ops of that kind
-  Map *views;   // Var -> const View *
-  Map *sizes;   // Var -> Var: those of the entry point
+  Map *segs;     // Stm -> RunnerSeg
+  Map *counts;   // Name -> int *: seg-ops of that kind
+  Map *views;    // Var -> const View *
+  Map *sizes;    // Var -> Var: those of the entry point
   Map *scalars;  // Var -> const Term *: how the host computes scalars
   Map *made;     // Var -> const Stm *: scalars and views
   // Scalars, by the number of their variable, and whether they have been set: views may mention

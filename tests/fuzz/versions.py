@@ -7,12 +7,13 @@ fixed form, and one a program that must fail.  With --idioms all are made of wha
 mistake in what no result needs may go unseen after `core`), with --derivatives they are derivatives,
 with --wide their arrays are so long that CPUs cut them into chunks.  With --checks they are small,
 and what may fail stands in every place; with --nests each point of a map works on rows of its own, with
---bits on numbers of few bits; with --cubes arrays of up to three dimensions are turned, cut, filtered and counted.
+--bits on numbers of few bits; with --cubes arrays of up to three dimensions are turned, cut, filtered and counted;
+with --parts they are many functions that call each other (with --derivatives theirs), with --partners bits of indices.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
                    [--stage STAGE]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --partners]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
