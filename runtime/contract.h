@@ -225,7 +225,7 @@ struct rt_type {
   const char *name;  // as users see it: "i32", "[][]f32", "point", "(i32, f32)"
   enum rt_type_kind kind;
   enum rt_elem elem;  // scalars and arrays
-  int rank;           // arrays, and arrays of records of scalars
+  int rank;           // arrays, of opaque values too
   const int *leaves;  // opaque: the types of its leaves, each a scalar or an array
   int leaf_count;
   const struct rt_field *fields;  // records and tuples; else NULL
@@ -233,11 +233,12 @@ struct rt_type {
   // sum types: the first leaf is the number of the constructor; else NULL
   const struct rt_constructor *constructors;
   int constructor_count;
-  const int *leaf_dims;  // sum types: the sizes of all leaves in order; -1: any
-  // arrays of records of scalars: an array for each field; else NULL
-  const struct rt_field *columns;
+  // sum types, and arrays of opaque values: the sizes of all leaves in order; -1: any
+  const int *leaf_dims;
+  const struct rt_field
+      *columns;  // arrays of records: an array for each field; else NULL
   int column_count;
-  int element;  // arrays of records of scalars: the type of the records
+  int element;  // arrays of opaque values: their type; else -1
 };
 
 struct
@@ -626,15 +627,21 @@ RT_FN int rt_opaque_construct(struct rt_context *ctx, struct rt_opaque **out, in
                               int constructor, const struct rt_value *fields);
 RT_FN int rt_opaque_destruct(struct rt_context *ctx, struct rt_value *out,
                              const struct rt_opaque *opaque, int constructor);
-// Arrays of records of scalars, made of an array for each field; an array of one field, whose
-// reference becomes the caller's; the sizes; a record.
+// Arrays of records, made of an array for each field; an array of one field, whose reference
+// becomes the caller's.
 RT_FN int rt_columns_zip(struct rt_context *ctx, struct rt_opaque **out, int type,
                          const struct rt_value *columns);
 RT_FN int rt_columns_project(struct rt_context *ctx, struct rt_value *out,
                              const struct rt_opaque *opaque, int column);
-RT_FN const int64_t *rt_columns_shape(const struct rt_opaque *opaque);
-RT_FN int rt_columns_index(struct rt_context *ctx, struct rt_opaque **out,
-                           const struct rt_opaque *opaque, const int64_t *indices);
+// Arrays of opaque values: the sizes; an element; an array made of its elements, row by row;
+// another element in the place of one.
+RT_FN const int64_t *rt_opaque_array_shape(const struct rt_opaque *opaque);
+RT_FN int rt_opaque_array_index(struct rt_context *ctx, struct rt_opaque **out,
+                                const struct rt_opaque *opaque, const int64_t *indices);
+RT_FN int rt_opaque_array_new(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              struct rt_opaque *const *elements, const int64_t *shape);
+RT_FN int rt_opaque_array_set(struct rt_context *ctx, struct rt_opaque *opaque,
+                              const struct rt_opaque *element, const int64_t *indices);
 RT_FN int rt_opaque_free(struct rt_context *ctx, struct rt_opaque *opaque);
 // *p NULL: allocates with malloc; *n gets the size.  p NULL: only the size.
 RT_FN int rt_opaque_store(struct rt_context *ctx, const struct rt_opaque *opaque,

@@ -469,22 +469,29 @@ RT_FN cl_mem rt_array_values_raw(struct rt_context *ctx, const struct rt_array *
   return buffer;
 }
 
+// The number of an element, row by row.
+RT_FN int rt_element_number(struct rt_context *ctx, int rank, const int64_t *shape,
+                            const int64_t *indices, int64_t *out) {
+  int64_t number = 0;
+  for (int i = 0; i < rank; i++) {
+    if (indices[i] < 0 || indices[i] >= shape[i])
+      return rt_error(ctx, RT_PROGRAM_ERROR,
+                      "Index [%" PRId64
+                      "] out of bounds for dimension %d of size %" PRId64,
+                      indices[i], i, shape[i]);
+    number = number * shape[i] + indices[i];
+  }
+  *out = number;
+  return RT_OK;
+}
+
 // The byte offset of an element.
 RT_FN int rt_array_offset(struct rt_context *ctx, const struct rt_array *array,
                           const int64_t *indices, int64_t *out) {
   int error = rt_array_usable(ctx, array);
-  int64_t offset = 0;
-  if (error) return error;
-  for (int i = 0; i < array->rank && !error; i++) {
-    if (indices[i] < 0 || indices[i] >= array->shape[i])
-      error =
-          rt_error(ctx, RT_PROGRAM_ERROR,
-                   "Index [%" PRId64 "] out of bounds for dimension %d of size %" PRId64,
-                   indices[i], i, array->shape[i]);
-    else
-      offset = offset * array->shape[i] + indices[i];
-  }
-  *out = offset * rt_elems[array->elem].bytes;
+  int64_t number = 0;
+  if (!error) error = rt_element_number(ctx, array->rank, array->shape, indices, &number);
+  if (!error) *out = number * rt_elems[array->elem].bytes;
   return error;
 }
 
@@ -523,6 +530,19 @@ RT_FN int rt_array_consume(struct rt_context *ctx, struct rt_array *array,
   *slot = array->mem;
   array->mem = NULL;
   return RT_OK;
+}
+
+// Makes the array in a slot its own: others may refer to it, or to its block.
+RT_FN int rt_own_array(struct rt_context *ctx, struct rt_array **slot) {
+  struct rt_array *shared = *slot, *own = NULL;
+  int error = rt_array_usable(ctx, shared);
+  if (error || (shared->refs == 1 && shared->mem->refs == 1)) return error;
+  error =
+      rt_array_of_mem(ctx, &own, shared->elem, shared->rank, shared->shape, shared->mem);
+  if (!error) error = rt_mem_unique(ctx, &own->mem, &own->mem);
+  rt_array_free(ctx, error ? own : shared);
+  if (!error) *slot = own;
+  return error;
 }
 
 RT_FN int rt_size_error(struct rt_context *ctx, const char *param, const char *name,
@@ -714,7 +734,7 @@ RT_FN int rt_opaque_destruct(struct rt_context *ctx, struct rt_value *out,
   return error;
 }
 
-// ---- arrays of records of scalars
+// ---- arrays of opaque values: leaves have the array's dimensions, then those of an element's leaf
 
 RT_FN int rt_columns_zip(struct rt_context *ctx, struct rt_opaque **out, int type,
                          const struct rt_value *columns) {
@@ -722,12 +742,17 @@ RT_FN int rt_columns_zip(struct rt_context *ctx, struct rt_opaque **out, int typ
   *out = NULL;
   int error = rt_fields_usable(ctx, t->columns, t->column_count, columns);
   if (error) return error;
-  for (int i = 1; i < t->column_count; i++)
-    if (memcmp(columns[i].u.array->shape, columns[0].u.array->shape,
+  struct rt_value *leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  rt_fields_place(ctx->program, t->columns, t->column_count, columns, leaves);
+  for (int i = 1; i < t->column_count && !error; i++)
+    if (memcmp(leaves[t->columns[i].first].u.array->shape, leaves[0].u.array->shape,
                (size_t)t->rank * sizeof(int64_t)) != 0)
-      return rt_error(ctx, RT_PROGRAM_ERROR, "the arrays of %s and %s differ in size",
-                      t->columns[0].name, t->columns[i].name);
-  return rt_opaque_new(ctx, out, type, columns);
+      error = rt_error(ctx, RT_PROGRAM_ERROR, "the arrays of %s and %s differ in size",
+                       t->columns[0].name, t->columns[i].name);
+  if (!error) error = rt_opaque_new(ctx, out, type, leaves);
+  free(leaves);
+  return error;
 }
 
 RT_FN int rt_columns_project(struct rt_context *ctx, struct rt_value *out,
@@ -738,22 +763,195 @@ RT_FN int rt_columns_project(struct rt_context *ctx, struct rt_value *out,
                         &ctx->program->types[opaque->type].columns[column]);
 }
 
-RT_FN const int64_t *rt_columns_shape(const struct rt_opaque *opaque) {
+RT_FN const int64_t *rt_opaque_array_shape(const struct rt_opaque *opaque) {
   return opaque ? opaque->leaves[0].u.array->shape : NULL;
 }
 
-RT_FN int rt_columns_index(struct rt_context *ctx, struct rt_opaque **out,
-                           const struct rt_opaque *opaque, const int64_t *indices) {
+// The value and its arrays.
+RT_FN int rt_leaves_usable(struct rt_context *ctx, const struct rt_opaque *opaque) {
   int error = rt_opaque_usable(ctx, opaque);
   if (error) return error;
   const struct rt_type *t = &ctx->program->types[opaque->type];
-  struct rt_value *fields =
-      (struct rt_value *)rt_host_alloc((size_t)t->column_count * sizeof *fields);
-  *out = NULL;
-  for (int i = 0; i < t->column_count && !error; i++)
-    error = rt_array_index(ctx, opaque->leaves[i].u.array, indices, &fields[i].u);
-  if (!error) error = rt_opaque_new(ctx, out, t->element, fields);
-  free(fields);
+  for (int i = 0; i < t->leaf_count && !error; i++)
+    if (rt_leaf_is_array(t->leaves[i]))
+      error = rt_array_usable(ctx, opaque->leaves[i].u.array);
+  return error;
+}
+
+// What an element has in this leaf of an array of `rank` dimensions.
+RT_FN int64_t rt_row_bytes(const struct rt_array *leaf, int rank) {
+  return rt_elems[leaf->elem].bytes *
+         rt_shape_count(leaf->rank - rank, leaf->shape + rank);
+}
+
+RT_FN int rt_row_read(struct rt_context *ctx, struct rt_value *out,
+                      const struct rt_array *leaf, int rank, int64_t number) {
+  int64_t bytes = rt_row_bytes(leaf, rank), at = number * bytes;
+  if (leaf->rank == rank) return rt_read(ctx, leaf->mem, at, bytes, &out->u);
+  int error =
+      rt_array_new(ctx, &out->u.array, leaf->elem, leaf->rank - rank, leaf->shape + rank);
+  return error ? error : rt_mem_copy(ctx, out->u.array->mem, 0, leaf->mem, at, bytes);
+}
+
+// Writes what an element has; zeros if it has nothing, as those of other constructors have.
+RT_FN int rt_row_write(struct rt_context *ctx, const struct rt_array *leaf, int rank,
+                       int64_t number, const struct rt_value *value) {
+  int64_t bytes = rt_row_bytes(leaf, rank), at = number * bytes;
+  if (leaf->rank == rank) return rt_write(ctx, leaf->mem, at, bytes, &value->u);
+  if (rt_array_count(value->u.array))
+    return rt_mem_copy(ctx, leaf->mem, at, value->u.array->mem, 0, bytes);
+  void *zeros = rt_host_alloc((size_t)bytes);
+  int error = rt_write(ctx, leaf->mem, at, bytes, zeros);
+  free(zeros);
+  return error;
+}
+
+// Gives back the arrays among leaves, of which those that were not made are NULL.
+RT_FN void rt_leaves_free(struct rt_context *ctx, const struct rt_type *t,
+                          struct rt_value *leaves) {
+  for (int i = 0; i < t->leaf_count; i++)
+    if (rt_leaf_is_array(t->leaves[i])) rt_array_free(ctx, leaves[i].u.array);
+  free(leaves);
+}
+
+RT_FN int rt_opaque_array_index(struct rt_context *ctx, struct rt_opaque **out,
+                                const struct rt_opaque *opaque, const int64_t *indices) {
+  int64_t number = 0;
+  int error = rt_leaves_usable(ctx, opaque);
+  if (error) return error;
+  const struct rt_type *t = &ctx->program->types[opaque->type],
+                       *element = &ctx->program->types[t->element];
+  error =
+      rt_element_number(ctx, t->rank, rt_opaque_array_shape(opaque), indices, &number);
+  if (error) return error;
+  struct rt_value *leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  for (int i = 0; i < t->leaf_count && !error; i++)
+    error = rt_row_read(ctx, &leaves[i], opaque->leaves[i].u.array, t->rank, number);
+  if (!error) error = rt_opaque_new(ctx, out, t->element, leaves);
+  rt_leaves_free(ctx, element, leaves);
+  return error;
+}
+
+// May a leaf have nothing in some values of the type, those of another constructor?
+RT_FN bool rt_leaf_is_optional(const struct rt_program *program, int type, int leaf) {
+  const struct rt_type *t = &program->types[type];
+  if (t->constructors) return leaf > 0;
+  for (int f = 0; f < t->field_count; f++) {
+    int first = t->fields[f].first, inner = t->fields[f].type;
+    if (leaf >= first && leaf < first + rt_leaf_count(program, inner))
+      return rt_leaf_is_optional(program, inner, leaf - first);
+  }
+  return false;
+}
+
+// Is a leaf of an element as long as those of the array?
+RT_FN int rt_row_fits(struct rt_context *ctx, int type, int leaf,
+                      const struct rt_value *value, const int64_t *row) {
+  const struct rt_array *array = value->u.array;
+  if (memcmp(array->shape, row, (size_t)array->rank * sizeof *row) == 0) return RT_OK;
+  if (rt_leaf_is_optional(ctx->program, type, leaf) && !rt_array_count(array))
+    return RT_OK;
+  return rt_error(ctx, RT_PROGRAM_ERROR, "the elements of an array differ in size");
+}
+
+RT_FN int rt_opaque_array_set(struct rt_context *ctx, struct rt_opaque *opaque,
+                              const struct rt_opaque *element, const int64_t *indices) {
+  int64_t number = 0;
+  int error = rt_leaves_usable(ctx, opaque);
+  if (!error) error = rt_leaves_usable(ctx, element);
+  if (error) return error;
+  const struct rt_type *t = &ctx->program->types[opaque->type];
+  error =
+      rt_element_number(ctx, t->rank, rt_opaque_array_shape(opaque), indices, &number);
+  for (int i = 0; i < t->leaf_count && !error; i++) {
+    const struct rt_array *leaf = opaque->leaves[i].u.array;
+    if (leaf->rank > t->rank)
+      error = rt_row_fits(ctx, t->element, i, &element->leaves[i], leaf->shape + t->rank);
+  }
+  for (int i = 0; i < t->leaf_count && !error; i++) {
+    struct rt_array **leaf = &opaque->leaves[i].u.array;
+    error = rt_own_array(ctx, leaf);
+    if (!error) error = rt_row_write(ctx, *leaf, t->rank, number, &element->leaves[i]);
+  }
+  return error;
+}
+
+// The sizes of a leaf of an array of these elements; of the `rank` dimensions that the array has
+// `shape` has them already.  `dims`: what the type says of all.
+RT_FN int rt_rows_shape(struct rt_context *ctx, const struct rt_type *t, int leaf,
+                        struct rt_opaque *const *elements, const int *dims,
+                        int64_t *shape) {
+  int rank = ctx->program->types[t->leaves[leaf]].rank, error = RT_OK;
+  int64_t count = rt_shape_count(t->rank, shape);
+  bool known = false;
+  for (int d = t->rank; d < rank; d++)
+    shape[d] = dims[d] < 0 ? 0 : dims[d];
+  for (int64_t e = 0; e < count && rank > t->rank && !known; e++) {
+    const struct rt_array *row = elements[e]->leaves[leaf].u.array;
+    known = rt_array_count(row) || !rt_leaf_is_optional(ctx->program, t->element, leaf);
+    if (known) memcpy(shape + t->rank, row->shape, (size_t)row->rank * sizeof *shape);
+  }
+  for (int64_t e = 0; e < count && rank > t->rank && !error; e++)
+    error =
+        rt_row_fits(ctx, t->element, leaf, &elements[e]->leaves[leaf], shape + t->rank);
+  return error;
+}
+
+// A leaf of an array of these elements, all of them scalars.
+RT_FN int rt_scalars_join(struct rt_context *ctx, struct rt_array **out,
+                          enum rt_elem elem, int rank, int leaf,
+                          struct rt_opaque *const *elements, const int64_t *shape) {
+  int64_t count = rt_shape_count(rank, shape), bytes = rt_elems[elem].bytes;
+  char *data = (char *)rt_host_alloc((size_t)(count * bytes));
+  for (int64_t e = 0; e < count; e++)
+    memcpy(data + e * bytes, &elements[e]->leaves[leaf].u, (size_t)bytes);
+  int error = rt_array_from(ctx, out, elem, rank, shape, data);
+  free(data);
+  return error;
+}
+
+RT_FN int rt_rows_join(struct rt_context *ctx, struct rt_array **out,
+                       const struct rt_type *t, int leaf,
+                       struct rt_opaque *const *elements, const int64_t *shape) {
+  const struct rt_type *type = &ctx->program->types[t->leaves[leaf]];
+  if (type->rank == t->rank)
+    return rt_scalars_join(ctx, out, type->elem, t->rank, leaf, elements, shape);
+  int64_t count = rt_shape_count(t->rank, shape);
+  int error = rt_array_new(ctx, out, type->elem, type->rank, shape);
+  for (int64_t e = 0; e < count && !error; e++)
+    error = rt_row_write(ctx, *out, t->rank, e, &elements[e]->leaves[leaf]);
+  return error;
+}
+
+RT_FN int rt_elements_usable(struct rt_context *ctx, struct rt_opaque *const *elements,
+                             int rank, const int64_t *shape) {
+  int error = rt_shape_usable(ctx, RT_I64, rank, shape);
+  int64_t count = error ? 0 : rt_shape_count(rank, shape);
+  if (count && !elements)
+    return rt_error(ctx, RT_OTHER_ERROR, "elements are expected, found NULL");
+  for (int64_t e = 0; e < count && !error; e++)
+    error = rt_leaves_usable(ctx, elements[e]);
+  return error;
+}
+
+RT_FN int rt_opaque_array_new(struct rt_context *ctx, struct rt_opaque **out, int type,
+                              struct rt_opaque *const *elements, const int64_t *shape) {
+  const struct rt_type *t = &ctx->program->types[type];
+  const int *dims = t->leaf_dims;
+  int error = rt_elements_usable(ctx, elements, t->rank, shape);
+  if (error) return error;
+  struct rt_value *leaves =
+      (struct rt_value *)rt_host_alloc((size_t)t->leaf_count * sizeof *leaves);
+  for (int i = 0; i < t->leaf_count && !error; i++) {
+    int64_t sizes[RT_MAX_RANK];
+    memcpy(sizes, shape, (size_t)t->rank * sizeof *sizes);
+    error = rt_rows_shape(ctx, t, i, elements, dims, sizes);
+    if (!error) error = rt_rows_join(ctx, &leaves[i].u.array, t, i, elements, sizes);
+    dims += ctx->program->types[t->leaves[i]].rank;
+  }
+  if (!error) error = rt_opaque_new(ctx, out, type, leaves);
+  rt_leaves_free(ctx, t, leaves);
   return error;
 }
 

@@ -273,10 +273,10 @@ RT_FN const struct rt_type *rt_type_of_kind(struct rt_server *s, const char *nam
   return NULL;
 }
 
-// An array type, of scalars or of records.
+// An array type, of scalars or of opaque values.
 RT_FN const struct rt_type *rt_array_type(struct rt_server *s, const char *name) {
   int type = rt_type_named(s, name);
-  if (type < 0 || !s->program->types[type].columns)
+  if (type < 0 || s->program->types[type].element < 0)
     return type < 0 ? NULL : rt_type_of_kind(s, name, RT_ARRAY);
   return &s->program->types[type];
 }
@@ -291,7 +291,7 @@ RT_FN int rt_command_elemtype(struct rt_server *s) {
   const struct rt_type *t = rt_array_type(s, s->words[1]);
   if (t)
     rt_say("%s\n",
-           t->columns ? s->program->types[t->element].name : rt_elems[t->elem].name);
+           t->element < 0 ? rt_elems[t->elem].name : s->program->types[t->element].name);
   return t ? RT_OK : RT_OTHER_ERROR;
 }
 
@@ -316,21 +316,21 @@ RT_FN struct rt_array *rt_variable_array(struct rt_server *s, const char *name) 
   return NULL;
 }
 
-// The array of records in a variable, or NULL.
-RT_FN const struct rt_opaque *rt_variable_records(struct rt_server *s, const char *name,
-                                                  const struct rt_type **type) {
+// The array of opaque values in a variable, or NULL.
+RT_FN struct rt_opaque *rt_variable_opaques(struct rt_server *s, const char *name,
+                                            const struct rt_type **type) {
   const struct rt_variable *v = rt_variable_named(s, name);
-  if (!v || !s->program->types[v->type].columns) return NULL;
+  if (!v || s->program->types[v->type].element < 0) return NULL;
   *type = &s->program->types[v->type];
   return v->value.u.opaque;
 }
 
 RT_FN int rt_command_shape(struct rt_server *s) {
   const struct rt_type *t = NULL;
-  const struct rt_opaque *records = rt_variable_records(s, s->words[1], &t);
-  if (records) {
+  const struct rt_opaque *opaques = rt_variable_opaques(s, s->words[1], &t);
+  if (opaques) {
     for (int i = 0; i < t->rank; i++)
-      rt_say("%" PRId64 "\n", rt_columns_shape(records)[i]);
+      rt_say("%" PRId64 "\n", rt_opaque_array_shape(opaques)[i]);
     return RT_OK;
   }
   const struct rt_array *a = rt_variable_array(s, s->words[1]);
@@ -360,8 +360,8 @@ RT_FN int rt_scalar_type(struct rt_server *s, enum rt_elem elem) {
   return -1;
 }
 
-// index TO RECORDS i...
-RT_FN int rt_index_records(struct rt_server *s, const struct rt_opaque *records,
+// index TO OPAQUES i...
+RT_FN int rt_index_opaques(struct rt_server *s, const struct rt_opaque *opaques,
                            const struct rt_type *t) {
   int64_t indices[RT_MAX_RANK];
   struct rt_value value;
@@ -369,7 +369,7 @@ RT_FN int rt_index_records(struct rt_server *s, const struct rt_opaque *records,
   if (s->word_count != 3 + t->rank)
     return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", t->rank);
   int error = rt_integer_words(s, 3, t->rank, indices);
-  if (!error) error = rt_columns_index(s->ctx, &value.u.opaque, records, indices);
+  if (!error) error = rt_opaque_array_index(s->ctx, &value.u.opaque, opaques, indices);
   if (!error) rt_add_variable(s, s->words[1], t->element, value);
   return error;
 }
@@ -378,8 +378,8 @@ RT_FN int rt_index_records(struct rt_server *s, const struct rt_opaque *records,
 RT_FN int rt_command_index(struct rt_server *s) {
   int64_t indices[RT_MAX_RANK];
   const struct rt_type *t = NULL;
-  const struct rt_opaque *records = rt_variable_records(s, s->words[2], &t);
-  if (records) return rt_index_records(s, records, t);
+  const struct rt_opaque *opaques = rt_variable_opaques(s, s->words[2], &t);
+  if (opaques) return rt_index_opaques(s, opaques, t);
   struct rt_value value;
   memset(&value, 0, sizeof value);
   const struct rt_array *a = rt_variable_array(s, s->words[2]);
@@ -406,22 +406,35 @@ RT_FN const struct rt_value *rt_variable_scalar(struct rt_server *s, const char 
   return NULL;
 }
 
-// Makes the array in a variable its own: others may refer to it, or to its block.
-RT_FN int rt_own_array(struct rt_server *s, struct rt_array **slot) {
-  struct rt_array *shared = *slot, *own = NULL;
-  int error = rt_array_usable(s->ctx, shared);
-  if (error || (shared->refs == 1 && shared->mem->refs == 1)) return error;
-  error = rt_array_of_mem(s->ctx, &own, shared->elem, shared->rank, shared->shape,
-                          shared->mem);
-  if (!error) error = rt_mem_unique(s->ctx, &own->mem, &own->mem);
-  rt_array_free(s->ctx, error ? own : shared);
-  if (!error) *slot = own;
-  return error;
+// The opaque value of this type in a variable, or NULL and an error.
+RT_FN struct rt_opaque *rt_variable_of_type(struct rt_server *s, const char *name,
+                                            int type) {
+  const struct rt_variable *v = rt_variable_named(s, name);
+  if (!v) return NULL;
+  if (v->type == type) return v->value.u.opaque;
+  rt_error(s->ctx, RT_OTHER_ERROR, "%s: expected %s, found %s", name,
+           s->program->types[type].name, s->program->types[v->type].name);
+  return NULL;
+}
+
+// set OPAQUES OPAQUE i...
+RT_FN int rt_set_opaque(struct rt_server *s, struct rt_opaque *opaques,
+                        const struct rt_type *t) {
+  int64_t indices[RT_MAX_RANK];
+  const struct rt_opaque *value = rt_variable_of_type(s, s->words[2], t->element);
+  if (!value) return RT_OTHER_ERROR;
+  if (s->word_count != 3 + t->rank)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", t->rank);
+  int error = rt_integer_words(s, 3, t->rank, indices);
+  return error ? error : rt_opaque_array_set(s->ctx, opaques, value, indices);
 }
 
 // set ARRAY SCALAR i...
 RT_FN int rt_command_set(struct rt_server *s) {
   int64_t indices[RT_MAX_RANK];
+  const struct rt_type *t = NULL;
+  struct rt_opaque *opaques = rt_variable_opaques(s, s->words[1], &t);
+  if (opaques) return rt_set_opaque(s, opaques, t);
   struct rt_variable *v = rt_variable_named(s, s->words[1]);
   if (!v || !rt_variable_array(s, s->words[1])) return RT_OTHER_ERROR;
   struct rt_array **slot = &v->value.u.array;
@@ -430,38 +443,67 @@ RT_FN int rt_command_set(struct rt_server *s) {
   if (s->word_count != 3 + (*slot)->rank)
     return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d indices", (*slot)->rank);
   int error = rt_integer_words(s, 3, (*slot)->rank, indices);
-  if (!error) error = rt_own_array(s, slot);
+  if (!error) error = rt_own_array(s->ctx, slot);
   return error ? error : rt_array_set(s->ctx, *slot, indices, &value->u);
 }
 
-// new_array TO TYPE size... value...
-RT_FN int rt_command_new_array(struct rt_server *s) {
-  const struct rt_type *t = rt_type_of_kind(s, s->words[2], RT_ARRAY);
-  int64_t shape[RT_MAX_RANK];
-  if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+// The sizes of an array of this type, of which as many values follow.
+RT_FN int rt_new_array_shape(struct rt_server *s, const struct rt_type *t,
+                             int64_t *shape) {
   if (s->word_count < 3 + t->rank)
     return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d sizes", t->rank);
-  int error = rt_integer_words(s, 3, t->rank, shape), first = 3 + t->rank;
-  if (error) return error;
-  if (rt_shape_count(t->rank, shape) != s->word_count - first)
-    return rt_error(s->ctx, RT_OTHER_ERROR, "expected %" PRId64 " values, found %d",
-                    rt_shape_count(t->rank, shape), s->word_count - first);
+  int error = rt_integer_words(s, 3, t->rank, shape), found = s->word_count - 3 - t->rank;
+  if (error || rt_shape_count(t->rank, shape) == found) return error;
+  return rt_error(s->ctx, RT_OTHER_ERROR, "expected %" PRId64 " values, found %d",
+                  rt_shape_count(t->rank, shape), found);
+}
+
+RT_FN int rt_new_opaques(struct rt_server *s, const struct rt_type *t,
+                         const int64_t *shape, struct rt_value *out) {
+  int first = 3 + t->rank, count = s->word_count - first, error = RT_OK;
+  struct rt_opaque **elements =
+      (struct rt_opaque **)rt_host_alloc((size_t)count * sizeof *elements);
+  for (int i = 0; i < count && !error; i++) {
+    elements[i] = rt_variable_of_type(s, s->words[first + i], t->element);
+    if (!elements[i]) error = RT_OTHER_ERROR;
+  }
+  int type = (int)(t - s->program->types);
+  if (!error) error = rt_opaque_array_new(s->ctx, &out->u.opaque, type, elements, shape);
+  free(elements);
+  return error;
+}
+
+RT_FN int rt_new_scalars(struct rt_server *s, const struct rt_type *t,
+                         const int64_t *shape, struct rt_value *out) {
+  int error = RT_OK;
   struct rt_host_value v;
   memset(&v, 0, sizeof v);
   v.elem = t->elem;
   v.rank = t->rank;
   memcpy(v.shape, shape, sizeof shape[0] * (size_t)t->rank);
-  for (int i = first; i < s->word_count && !error; i++) {
+  for (int i = 3 + t->rank; i < s->word_count && !error; i++) {
     const struct rt_value *value = rt_variable_scalar(s, s->words[i], t->elem);
     if (value)
       rt_append_element(&v, &value->u);
     else
       error = RT_OTHER_ERROR;
   }
-  struct rt_value out;
-  if (!error) error = rt_upload(s->ctx, &v, &out);
-  if (!error) rt_add_variable(s, s->words[1], (int)(t - s->program->types), out);
+  if (!error) error = rt_upload(s->ctx, &v, out);
   rt_host_value_free(&v);
+  return error;
+}
+
+// new_array TO TYPE size... value...
+RT_FN int rt_command_new_array(struct rt_server *s) {
+  const struct rt_type *t = rt_array_type(s, s->words[2]);
+  int64_t shape[RT_MAX_RANK];
+  struct rt_value out;
+  if (!t || rt_check_new(s, s->words[1])) return RT_OTHER_ERROR;
+  int error = rt_new_array_shape(s, t, shape);
+  if (!error)
+    error = t->element < 0 ? rt_new_scalars(s, t, shape, &out)
+                           : rt_new_opaques(s, t, shape, &out);
+  if (!error) rt_add_variable(s, s->words[1], (int)(t - s->program->types), out);
   return error;
 }
 
@@ -526,8 +568,9 @@ RT_FN int rt_command_zip(struct rt_server *s) {
 // unzip RECORDS to...
 RT_FN int rt_command_unzip(struct rt_server *s) {
   const struct rt_type *t = NULL;
-  const struct rt_opaque *records = rt_variable_records(s, s->words[1], &t);
-  if (!records) return rt_fail_command(s, "not an array of records", s->words[1]);
+  const struct rt_opaque *records = rt_variable_opaques(s, s->words[1], &t);
+  if (!records || !t->columns)
+    return rt_fail_command(s, "not an array of records", s->words[1]);
   if (rt_new_words(s, 2)) return RT_OTHER_ERROR;
   if (s->word_count != 2 + t->column_count)
     return rt_error(s->ctx, RT_OTHER_ERROR, "expected %d variables", t->column_count);

@@ -329,9 +329,9 @@ typedef struct EntryValue {
   // for sum types: what follows the leaf that says which constructor it is
   const struct EntryConstructor *constructors;
   int constructor_count;
-  // for arrays of records of scalars: the names of the fields, one per leaf
-  const Name *columns;
-  int column_count;
+  // for arrays of opaque values: one of them, whose leaves are rows of these; how many dimensions
+  const struct EntryValue *element;
+  int rank;
 } EntryValue;
 
 typedef struct EntryConstructor {
@@ -346,6 +346,8 @@ typedef struct Entry {
   Name name;
   Loc loc;
   const char *doc;
+  const char **attributes;    // as they are written, without #[]
+  int attribute_count;
   const Var **params;
   int param_count;
   int size_count;  // how many of the first params are sizes

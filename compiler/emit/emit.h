@@ -76,8 +76,10 @@ typedef struct EmitType {
       leaf_dims;  // of all leaves in order: constants, -1 where values may have any size
   EmitFieldVec fields;
   Vec(EmitConstructor) constructors;
-  Vec(const char *) columns;  // arrays of records of scalars: a name for each leaf
-  int element;  // of those whose names begin with their dimensions (rank > 0)
+  // Of arrays of opaque values (rank > 0): their type, -1 in other types; if that is a record's or
+  // a tuple's, an array for each field.
+  int element;
+  EmitFieldVec columns;
 } EmitType;
 
 typedef struct EmitEntry {
@@ -234,8 +236,8 @@ void emit_types_table(Emit *e, Text *t);
 const char *emit_field_name(const EmitFieldVec *fields, int field);
 // "opaque_option_some", as functions for the constructor end in.
 const char *emit_constructor_name(const EmitType *type, int constructor);
-// Of an array of records of scalars: an array for each field.
-EmitFieldVec emit_columns(const EmitType *type);
+// Is it an array of opaque values?
+bool emit_is_opaque_array(const EmitType *type);
 // Is it made of fields: a record or a tuple, perhaps an empty one?
 bool emit_is_record(const EmitType *type);
 // An entry point as a part of a C name.

@@ -197,26 +197,49 @@ static void sum_functions(const Api *a, const EmitType *type, int number) {
   }
 }
 
-static void column_functions(const Api *a, const EmitType *type, int number) {
-  const char *self = text_format("const struct %s_%s *", a->prefix, type->c_name);
-  const EmitType *element = &a->e->types.at[type->element];
-  EmitFieldVec columns = emit_columns(type);
-  make_of_fields(a, type, text_format("zip_%s", type->c_name), &columns, "rt_columns_zip",
-                 text_format("(struct rt_opaque **)out, %d", number));
-  for (int i = 0; i < columns.count; i++)
-    project(a, type, &columns, i, "rt_columns_project");
-  if (head(a, text_format("const int64_t *%s_shape_%s(%s, %svalue)", a->prefix,
-                          type->c_name, context(a), self)))
-    body(a, "(void)ctx;\n  return rt_columns_shape((const struct rt_opaque *)value);");
-  if (head(a, text_format("int %s_index_%s(%s, %s*out, %svalue, %s)", a->prefix,
-                          type->c_name, context(a), value_type(a, element, false), self,
-                          dims(type->rank, "int64_t ", "i"))))
-    body(a, text_format("const int64_t indices[] = { %s };\n"
+// "const int64_t indices[] = ..", and the runtime's function that takes them last.
+static const char *with_indices(const EmitType *type, const char *function,
+                                const char *args) {
+  return text_format("const int64_t indices[] = { %s };\n"
+                     "  %s",
+                     dims(type->rank, "", "i"),
+                     returned(function, text_format("%s, indices", args)));
+}
+
+static void opaque_array_functions(const Api *a, const EmitType *type, int number) {
+  const char *self = text_format("struct %s_%s *", a->prefix, type->c_name);
+  const char *n = type->c_name, *indices = dims(type->rank, "int64_t ", "i");
+  const EmitType *part = &a->e->types.at[type->element];
+  const char *element = text_format("struct %s_%s *", a->prefix, part->c_name);
+  if (head(a, text_format("const int64_t *%s_shape_%s(%s, const %svalue)", a->prefix, n,
+                          context(a), self)))
+    body(a,
+         "(void)ctx;\n  return rt_opaque_array_shape((const struct rt_opaque *)value);");
+  if (head(a, text_format("int %s_index_%s(%s, %s*out, const %svalue, %s)", a->prefix, n,
+                          context(a), element, self, indices)))
+    body(a, with_indices(type, "rt_opaque_array_index",
+                         "(struct rt_opaque **)out, (const struct rt_opaque *)value"));
+  if (head(a, text_format("int %s_set_%s(%s, %svalue, const %selement, %s)", a->prefix, n,
+                          context(a), self, element, indices)))
+    body(a, with_indices(type, "rt_opaque_array_set",
+                         "(struct rt_opaque *)value, (const struct rt_opaque *)element"));
+  if (head(a,
+           text_format("int %s_new_%s(%s, %s*out, %s*elements, %s)", a->prefix, n,
+                       context(a), self, element, dims(type->rank, "int64_t ", "dim"))))
+    body(a, text_format("const int64_t shape[] = { %s };\n"
                         "  %s",
-                        dims(type->rank, "", "i"),
-                        returned("rt_columns_index",
-                                 "(struct rt_opaque **)out, "
-                                 "(const struct rt_opaque *)value, indices")));
+                        dims(type->rank, "", "dim"),
+                        returned("rt_opaque_array_new",
+                                 text_format("(struct rt_opaque **)out, %d, "
+                                             "(struct rt_opaque **)elements, shape",
+                                             number))));
+}
+
+static void column_functions(const Api *a, const EmitType *type, int number) {
+  make_of_fields(a, type, text_format("zip_%s", type->c_name), &type->columns,
+                 "rt_columns_zip", text_format("(struct rt_opaque **)out, %d", number));
+  for (int i = 0; i < type->columns.count; i++)
+    project(a, type, &type->columns, i, "rt_columns_project");
 }
 
 static void opaque_functions(const Api *a, const EmitType *type, int number) {
@@ -235,7 +258,8 @@ static void opaque_functions(const Api *a, const EmitType *type, int number) {
                         self));
   for (int i = 0; i < type->fields.count; i++)
     project(a, type, &type->fields, i, "rt_opaque_project");
-  if (type->kind == EMIT_OPAQUE && type->rank) column_functions(a, type, number);
+  if (emit_is_opaque_array(type)) opaque_array_functions(a, type, number);
+  if (type->columns.count) column_functions(a, type, number);
   if (emit_is_record(type)) new_record(a, type, number);
   if (type->constructors.count) sum_functions(a, type, number);
 }

@@ -57,6 +57,13 @@ static void tuning(Emit *e, Text *t, const EmitEntry *entry) {
   }
 }
 
+static void attributes(Text *t, const Entry *entry) {
+  text_add(t, "\"attributes\": [");
+  for (int i = 0; i < entry->attribute_count; i++)
+    text_printf(t, "%s%s", i ? ", " : "", quote_json(entry->attributes[i]));
+  text_add(t, "]");
+}
+
 static void entry_point(Emit *e, Text *t, const EmitEntry *entry, bool last) {
   const char *name = entry->entry->name;
   text_printf(t, "\n    %s: {\n      \"cfun\": \"%s_entry_%s\",\n      \"inputs\": [",
@@ -70,7 +77,9 @@ static void entry_point(Emit *e, Text *t, const EmitEntry *entry, bool last) {
               output, output);
   text_add(t, "\"tuning_params\": [");
   tuning(e, t, entry);
-  text_printf(t, "]\n    }%s", last ? "" : ",");
+  text_add(t, "],\n      ");
+  attributes(t, entry->entry);
+  text_printf(t, "\n    }%s", last ? "" : ",");
 }
 
 static void ops(Text *t, const char *prefix, const EmitType *type,
@@ -102,15 +111,18 @@ static void record(Emit *e, Text *t, const EmitType *type) {
 }
 
 // Fields are arrays here: what `zip` takes.
-static void record_array(Emit *e, Text *t, const EmitType *type) {
-  static const char *const names[] = { "zip", "index", "shape" };
-  EmitFieldVec columns = emit_columns(type);
-  text_printf(t, ",\n      \"record_array\": {\n        \"rank\": %d, \"elemtype\": %s,",
-              type->rank, quote_json(e->types.at[type->element].name));
-  for (int i = 0; i < 3; i++)
-    text_printf(t, "\n        \"%s\": \"%s_%s_%s\",", names[i], e->options.prefix,
+static void opaque_array(Emit *e, Text *t, const EmitType *type) {
+  static const char *const names[] = { "index", "shape", "new", "set", "zip" };
+  bool record = type->columns.count;
+  text_printf(t, ",\n      \"%s\": {\n        \"rank\": %d, \"elemtype\": %s",
+              record ? "record_array" : "opaque_array", type->rank,
+              quote_json(e->types.at[type->element].name));
+  for (int i = 0; i < 4 + record; i++)
+    text_printf(t, ",\n        \"%s\": \"%s_%s_%s\"", names[i], e->options.prefix,
                 names[i], type->c_name);
-  fields(e, t, type, &columns);
+  if (record) text_add(t, ",");
+  if (record) fields(e, t, type, &type->columns);
+  if (!record) text_add(t, "\n      }");
 }
 
 static void sum(Emit *e, Text *t, const EmitType *type) {
@@ -161,6 +173,15 @@ static void constructor(Emit *e, Text *t, const EmitConstructor *c) {
   text_add(t, "] }");
 }
 
+// An array for each field, of the same rank.
+static bool has_columns_of_scalars(const Emit *e, const EmitType *type) {
+  vec_each (EmitField *, column, &type->columns) {
+    const EmitType *part = &e->types.at[column->type];
+    if (part->kind != EMIT_ARRAY || part->rank != type->rank) return false;
+  }
+  return type->columns.count > 0;
+}
+
 // What bindings need to make values of the type from its leaves: constructors, names of columns.
 static void inside(Emit *e, Text *t, const EmitType *type) {
   leaves(e, t, type);
@@ -171,10 +192,12 @@ static void inside(Emit *e, Text *t, const EmitType *type) {
     constructor(e, t, c);
   }
   if (type->constructors.count) text_add(t, "\n      ]");
-  if (type->columns.count) text_add(t, ",\n      \"columns\": [");
-  vec_each (const char **, name, &type->columns)
-    text_printf(t, "%s%s", name == type->columns.at ? "" : ", ", quote_json(*name));
-  if (type->columns.count) text_add(t, "]");
+  if (!has_columns_of_scalars(e, type)) return;
+  text_add(t, ",\n      \"columns\": [");
+  vec_each (EmitField *, column, &type->columns)
+    text_printf(t, "%s%s", column == type->columns.at ? "" : ", ",
+                quote_json(column->name));
+  text_add(t, "]");
 }
 
 static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
@@ -192,7 +215,7 @@ static void type_entry(Emit *e, Text *t, const EmitType *type, bool first) {
   ops(t, e->options.prefix, type, array ? array_ops : opaque_ops);
   if (!array) inside(e, t, type);
   if (emit_is_record(type)) record(e, t, type);
-  if (type->rank && type->columns.count) record_array(e, t, type);
+  if (emit_is_opaque_array(type)) opaque_array(e, t, type);
   if (type->constructors.count) sum(e, t, type);
   text_add(t, "\n    }");
 }

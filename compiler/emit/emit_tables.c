@@ -305,6 +305,14 @@ static void entry_tuning(Emit *e, Text *t, const EmitEntry *entry, int *count) {
                 text_str(list));
 }
 
+static void entry_attributes(Text *t, const EmitEntry *entry) {
+  if (!entry->entry->attribute_count) return;
+  text_printf(t, "\nstatic const char *const entry_%s_attributes[] = { ", entry->c_name);
+  for (int i = 0; i < entry->entry->attribute_count; i++)
+    text_printf(t, "%s, ", c_string(entry->entry->attributes[i]));
+  text_add(t, "NULL };");
+}
+
 static void entries_table(Emit *e, Text *t) {
   Text *rows = text_new();
   vec_each (EmitEntry *, entry, &e->entries) {
@@ -312,12 +320,15 @@ static void entries_table(Emit *e, Text *t) {
     int tuning;
     entry_inputs(e, t, entry);
     entry_tuning(e, t, entry, &tuning);
-    text_printf(rows, "\n  { %s, %s, %d, %d, %s, call_%s, %s, %d, NULL },",
+    entry_attributes(t, entry);
+    text_printf(rows, "\n  { %s, %s, %d, %d, %s, call_%s, %s, %d, %s },",
                 c_string(entry->entry->name),
                 entry->inputs.count ? text_format("entry_%s_inputs", name) : "NULL",
                 entry->inputs.count, entry->output,
                 entry->output_unique ? "true" : "false", name,
-                tuning ? text_format("entry_%s_tuning", name) : "NULL", tuning);
+                tuning ? text_format("entry_%s_tuning", name) : "NULL", tuning,
+                entry->entry->attribute_count ? text_format("entry_%s_attributes", name)
+                                              : "NULL");
   }
   if (!e->entries.count) return;
   text_printf(t, "\nstatic const struct rt_entry_point program_entries[] = {%s\n};\n",

@@ -38,7 +38,8 @@ static int leaf_type(Emit *e, PrimType elem, int rank) {
   EmitType type = { .name = text_str(t),
                     .kind = rank ? EMIT_ARRAY : EMIT_SCALAR,
                     .elem = elem,
-                    .rank = rank };
+                    .rank = rank,
+                    .element = -1 };
   type.c_name =
       rank ? text_format("%s_%dd", prim_type_name(elem), rank) : prim_type_name(elem);
   vec_push(&e->types, type);
@@ -126,6 +127,46 @@ static EmitFieldVec fields_of(Emit *e, const EntryValue *fields, int count, int 
   return out;
 }
 
+// The leaves of a value among `leaves`, each without its first `rank` dimensions.
+static const CoreType *rows_of(const EntryValue *v, const CoreType *leaves, int rank) {
+  CoreType *rows = new_array(CoreType, v->first + v->count + 1);
+  for (int i = v->first; i < v->first + v->count; i++)
+    rows[i] = (CoreType){ leaves[i].elem, leaves[i].rank - rank, leaves[i].dims + rank };
+  return rows;
+}
+
+// The arrays that an array of records consists of, one for each field: "[]" before its type.
+static int column_type(Emit *e, const EntryValue *field, int rank,
+                       const CoreType *leaves) {
+  EntryValue column = *field;
+  Text *name = text_new();
+  for (int i = 0; i < rank; i++)
+    text_add(name, "[]");
+  bool brackets = field->constructor_count && strchr(field->type, '#');
+  text_printf(name, brackets ? "(%s)" : "%s", field->type);
+  column.type = text_str(name);
+  column.element = field->element ? field->element : field;
+  column.rank = field->rank + rank;
+  column.fields = NULL;
+  column.field_count = column.constructor_count = 0;
+  return type_of(e, &column, leaves);
+}
+
+// What an array of opaque values consists of.
+static void add_rows_type(Emit *e, EmitType *type, const EntryValue *v,
+                        const CoreType *leaves) {
+  const EntryValue *element = v->element;
+  type->rank = v->rank;
+  type->element = type_of(e, element, rows_of(v, leaves, v->rank));
+  for (int i = 0; i < element->field_count; i++) {
+    const EntryValue *field = &element->fields[i];
+    if (!field->count) continue;
+    int column = column_type(e, field, v->rank, leaves);
+    const char *name = field->name ? field->name : text_format("%d", i);
+    vec_push(&type->columns, (EmitField){ name, column, field->first - v->first });
+  }
+}
+
 static void add_parts(Emit *e, EmitType *type, const EntryValue *v,
                       const CoreType *leaves) {
   type->fields = fields_of(e, v->fields, v->field_count, v->first, leaves);
@@ -134,31 +175,7 @@ static void add_parts(Emit *e, EmitType *type, const EntryValue *v,
     EmitFieldVec fields = fields_of(e, c->fields, c->field_count, v->first, leaves);
     vec_push(&type->constructors, (EmitConstructor){ c->name, fields });
   }
-  for (int i = 0; i < v->column_count; i++)
-    vec_push(&type->columns, v->columns[i]);
-}
-
-// The type of the records of an array, all of whose fields are scalars.
-static int element_type(Emit *e, const EmitType *array) {
-  EmitType type = { .name = array->name + strlen("[]") * (size_t)array->rank,
-                    .kind = EMIT_OPAQUE };
-  int known = find_type(e, type.name);
-  if (known >= 0) return known;
-  for (int i = 0; i < array->columns.count; i++) {
-    int field = leaf_type(e, e->types.at[array->leaves.at[i]].elem, 0);
-    vec_push(&type.leaves, field);
-    vec_push(&type.fields, (EmitField){ array->columns.at[i], field, i });
-  }
-  type.c_name = opaque_c_name(e, type.name);
-  vec_push(&e->types, type);
-  return e->types.count - 1;
-}
-
-// Whether the name of the array begins with its dimensions.
-static bool shows_rank(const char *name, int rank) {
-  for (; rank && strncmp(name, "[]", 2) == 0; name += 2)
-    rank--;
-  return rank == 0;
+  if (v->element && v->element->count == v->count) add_rows_type(e, type, v, leaves);
 }
 
 static IntVec dims_of(const CoreType *leaves, int first, int count) {
@@ -184,11 +201,6 @@ static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
     vec_push(&type.leaves, leaf_type(e, leaves[i].elem, leaves[i].rank));
   type.leaf_dims = dims_of(leaves, first, count);
   type.kind = EMIT_OPAQUE;
-  int rank = type.columns.count ? e->types.at[type.leaves.at[0]].rank : 0;
-  if (rank && shows_rank(type.name, rank)) {
-    type.rank = rank;
-    type.element = element_type(e, &type);
-  }
   type.c_name = opaque_c_name(e, type.name);
   vec_push(&e->types, type);
   return e->types.count - 1;
@@ -197,7 +209,7 @@ static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
 // `leaves`: the types of all leaves, by EntryValue.first.
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   if (!v->opaque) return leaf_type(e, leaves[v->first].elem, leaves[v->first].rank);
-  EmitType type = { .name = without_sizes(v->type) };
+  EmitType type = { .name = without_sizes(v->type), .element = -1 };
   int known = find_type(e, type.name);
   if (known >= 0) {
     forget_other_dims(&e->types.at[known], dims_of(leaves, v->first, v->count));
@@ -210,7 +222,7 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
 // The results of an entry point as one value.
 static int output_type(Emit *e, const Entry *entry) {
   if (entry->output_count == 1) return type_of(e, &entry->outputs[0], entry->results);
-  EmitType type = { .name = without_sizes(entry->output_type) };
+  EmitType type = { .name = without_sizes(entry->output_type), .element = -1 };
   int known = find_type(e, type.name);
   if (known >= 0) return known;
   for (int i = 0; i < entry->output_count; i++) {
@@ -268,12 +280,7 @@ void emit_types_collect(Emit *e) {
 
 // ---- the table
 
-EmitFieldVec emit_columns(const EmitType *type) {
-  EmitFieldVec columns = { 0 };
-  for (int i = 0; type->rank && i < type->columns.count; i++)
-    vec_push(&columns, (EmitField){ type->columns.at[i], type->leaves.at[i], i });
-  return columns;
-}
+bool emit_is_opaque_array(const EmitType *type) { return type->element >= 0; }
 
 static void field_list(Text *t, const EmitFieldVec *fields, const char *name) {
   if (!fields->count) return;
@@ -296,7 +303,16 @@ static void constructor_lists(Text *t, const EmitType *type, int number) {
         c->fields.count ? text_format("type_%d_fields_%d", number, i) : "NULL";
     text_printf(t, "\n  { %s, %s, %d },", c_string(c->name), fields, c->fields.count);
   }
-  text_printf(t, "\n};\nstatic const int type_%d_dims[] = { ", number);
+  text_add(t, "\n};");
+}
+
+// Do values of the type come to be of parts whose sizes it tells?
+static bool needs_dims(const EmitType *type) {
+  return type->constructors.count || emit_is_opaque_array(type);
+}
+
+static void dims_list(Text *t, const EmitType *type, int number) {
+  text_printf(t, "\nstatic const int type_%d_dims[] = { ", number);
   vec_each (const int *, dim, &type->leaf_dims)
     text_printf(t, "%d, ", *dim);
   text_add(t, "-1 };");
@@ -311,8 +327,8 @@ static void opaque_lists(Text *t, const EmitType *type, int number) {
   }
   field_list(t, &type->fields, text_format("type_%d_fields", number));
   if (type->constructors.count) constructor_lists(t, type, number);
-  EmitFieldVec columns = emit_columns(type);
-  field_list(t, &columns, text_format("type_%d_columns", number));
+  if (needs_dims(type)) dims_list(t, type, number);
+  field_list(t, &type->columns, text_format("type_%d_columns", number));
 }
 
 static void add_type_row(Text *t, const EmitType *type, int number) {
@@ -326,11 +342,12 @@ static void add_type_row(Text *t, const EmitType *type, int number) {
               c_string(type->name), kinds[type->kind], emit_elem_name(type->elem),
               type->rank, leaves, type->leaves.count, fields, type->fields.count,
               constructors ? text_format("type_%d_constructors", number) : "NULL",
-              constructors, constructors ? text_format("type_%d_dims", number) : "NULL");
-  int columns = type->rank ? type->columns.count : 0;
+              constructors,
+              needs_dims(type) ? text_format("type_%d_dims", number) : "NULL");
+  int columns = type->columns.count;
   text_printf(t, "%s, %d, %d },",
               columns ? text_format("type_%d_columns", number) : "NULL", columns,
-              columns ? type->element : -1);
+              type->element);
 }
 
 void emit_types_table(Emit *e, Text *t) {

@@ -60,8 +60,6 @@ static bool attr_is_operation(const AstAttr *attr) {
   return attr->args.count == 2 && strchr("+-*", attr->name[0]) && !attr->name[1];
 }
 
-static void print_attr_info(Text *t, const AstAttr *attr);
-
 static void print_attr_operand(Text *t, const AstAttr *attr) {
   bool brackets = attr_is_operation(attr);
   if (brackets) text_add(t, "(");
@@ -69,7 +67,7 @@ static void print_attr_operand(Text *t, const AstAttr *attr) {
   if (brackets) text_add(t, ")");
 }
 
-static void print_attr_info(Text *t, const AstAttr *attr) {
+void print_attr_info(Text *t, const AstAttr *attr) {
   if (attr_is_operation(attr)) {
     print_attr_operand(t, attr->args.at[0]);
     text_printf(t, " %s ", attr->name);

@@ -6,6 +6,7 @@ void print_name(Text *t, const AstName *name);      // m.x, (+), (m.+)
 void print_binder(Text *t, Name name);              // x, (+)
 void print_operator(Text *t, const AstName *name);  // +, m.+, `f`
 void print_attr(Text *t, const AstAttr *attr);      // #[...]
+void print_attr_info(Text *t, const AstAttr *attr);  // what is in it
 void print_type_params(Text *t,
                        const AstTypeParamVec *params);  // each with a space before it
 void print_param(Text *t, const AstPat *pat);

@@ -241,7 +241,10 @@ static bool has_type_params(const TypeDef *def) {
 // elsewhere, is none.
 static const Type *named(const Type *type, const TypeDef *def) {
   PrimType prim;
-  if (!def->is_top || type_resolve(type)->kind != TYPE_RECORD) return type;
+  const Type *elem = type_resolve(type);
+  while (elem->kind == TYPE_ARRAY)
+    elem = type_resolve(elem->u.array.elem);
+  if (!def->is_top || elem->kind != TYPE_RECORD) return type;
   if (has_type_params(def) || prim_type_named(def->name, &prim)) return type;
   Type *copy = mem_copy(type_resolve(type), sizeof *copy);
   copy->alias = def->name;

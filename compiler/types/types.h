@@ -52,7 +52,8 @@ typedef struct TypeField {
 struct Type {
   TypeKind kind;
   bool unique;  // written *t
-  Name alias;   // records: the abbreviation it was written as, for entry points, or NULL
+  // records, and arrays of them: the abbreviation it was written as, for entry points; or NULL
+  Name alias;
   // TYPE_PARAM: what an abstract type is applied to, a tuple (sizes as arrays of ()), or NULL
   const Type *args;
   union {

@@ -102,6 +102,8 @@ static void arrays_of_records(void) {
   HAS(int, futhark_index_opaque_arr1d_point,
       (Context *, Point **, const Points *, int64_t));
   HAS(const int64_t *, futhark_shape_opaque_arr1d_point, (Context *, const Points *));
+  HAS(int, futhark_new_opaque_arr1d_point, (Context *, Points **, Point **, int64_t));
+  HAS(int, futhark_set_opaque_arr1d_point, (Context *, Points *, const Point *, int64_t));
 }
 
 static void sums(void) {

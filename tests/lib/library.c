@@ -145,6 +145,123 @@ static void records(struct one_context *ctx) {
   one_free_opaque_point(ctx, r);
 }
 
+// Boxes of these sides, and a circle.
+static void new_figures(struct one_context *ctx, struct one_opaque_figure **out) {
+  const float sides[] = { 2, 3, 4, 5 };
+  for (int i = 0; i < 2; i++) {
+    struct one_f32_1d *a = one_new_f32_1d(ctx, sides + 2 * i, 2);
+    check_ok(ctx, one_new_opaque_figure_box(ctx, &out[i], a), "a box");
+    one_free_f32_1d(ctx, a);
+  }
+  check_ok(ctx, one_new_opaque_figure_circle(ctx, &out[2], 1), "a circle");
+  check_ok(ctx, one_new_opaque_figure_nothing(ctx, &out[3]), "nothing");
+}
+
+static void check_areas(struct one_context *ctx, struct one_opaque_arr2d_figure *all,
+                        float a, float b, float c, float d) {
+  struct one_f32_2d *areas = NULL;
+  float read[4] = { 0 };
+  check_ok(ctx, one_entry_areas(ctx, &areas, all), "areas");
+  check_ok(ctx, one_values_f32_2d(ctx, areas, read), "values of areas");
+  check(read[0] == a && read[1] == b && read[2] == c && read[3] == d, "areas");
+  one_free_f32_2d(ctx, areas);
+}
+
+static void arrays_of_sums(struct one_context *ctx) {
+  struct one_opaque_figure *each[4] = { NULL }, *first = NULL, *none = NULL;
+  struct one_opaque_arr2d_figure *all = NULL, *again = NULL, *empty = NULL;
+  new_figures(ctx, each);
+  check_ok(ctx, one_new_opaque_arr2d_figure(ctx, &all, each, 2, 2), "an array of sums");
+  check(one_shape_opaque_arr2d_figure(ctx, all)[1] == 2, "shape of sums");
+  check_areas(ctx, all, 6, 20, 3, 0);
+  check_ok(ctx, one_index_opaque_arr2d_figure(ctx, &first, all, 0, 0), "a sum");
+  check(one_variant_opaque_figure(ctx, first) == 0, "a box is first");
+  // What is set is seen by this array only.
+  void *bytes = NULL;
+  size_t size = 0;
+  check_ok(ctx, one_store_opaque_arr2d_figure(ctx, all, &bytes, &size), "store sums");
+  again = one_restore_opaque_arr2d_figure(ctx, bytes);
+  free(bytes);
+  check_ok(ctx, one_set_opaque_arr2d_figure(ctx, all, each[2], 0, 1), "set a circle");
+  check_ok(ctx, one_set_opaque_arr2d_figure(ctx, all, first, 1, 1), "set a box");
+  check_areas(ctx, all, 6, 3, 3, 6);
+  check_areas(ctx, again, 6, 20, 3, 0);
+  check_error(ctx, one_set_opaque_arr2d_figure(ctx, all, first, 2, 0), 2,
+              "out of bounds");
+  check_error(ctx, one_index_opaque_arr2d_figure(ctx, &none, all, 0, -1), 2,
+              "out of bounds");
+  check_error(ctx, one_new_opaque_arr2d_figure(ctx, &empty, NULL, 2, 2), 1,
+              "elements are expected");
+  check_error(ctx, one_new_opaque_arr2d_figure(ctx, &empty, each, -1, 2), 1,
+              "dimension -1");
+  check_ok(ctx, one_new_opaque_arr2d_figure(ctx, &empty, NULL, 0, 3), "no sums");
+  check(one_shape_opaque_arr2d_figure(ctx, empty)[1] == 3, "shape of none");
+  for (int i = 0; i < 4; i++)
+    one_free_opaque_figure(ctx, each[i]);
+  one_free_opaque_figure(ctx, first);
+  one_free_opaque_arr2d_figure(ctx, all);
+  one_free_opaque_arr2d_figure(ctx, again);
+  one_free_opaque_arr2d_figure(ctx, empty);
+}
+
+// Arrays of records whose fields are records, rows and sums, made of arrays of them.
+static void zipped_parts(struct one_context *ctx, struct one_opaque_parts **out) {
+  const float xs[] = { 1, 2 }, sides[] = { 3, 4, 5, 6 };
+  const int64_t ys[] = { 7, 8 };
+  struct one_opaque_figure *each[4] = { NULL };
+  struct one_opaque_arr1d_point *points = NULL;
+  struct one_opaque_arr1d_figure *shapes = NULL;
+  struct one_f32_1d *x = one_new_f32_1d(ctx, xs, 2);
+  struct one_i64_1d *y = one_new_i64_1d(ctx, ys, 2);
+  struct one_f32_2d *rows = one_new_f32_2d(ctx, sides, 2, 2);
+  new_figures(ctx, each);
+  check_ok(ctx, one_zip_opaque_arr1d_point(ctx, &points, x, y), "points");
+  check_ok(ctx, one_new_opaque_arr1d_figure(ctx, &shapes, each + 1, 2), "shapes");
+  check_ok(ctx, one_zip_opaque_parts(ctx, out, points, shapes, rows), "zip of parts");
+  for (int i = 0; i < 4; i++)
+    one_free_opaque_figure(ctx, each[i]);
+  one_free_opaque_arr1d_point(ctx, points);
+  one_free_opaque_arr1d_figure(ctx, shapes);
+  one_free_f32_1d(ctx, x);
+  one_free_i64_1d(ctx, y);
+  one_free_f32_2d(ctx, rows);
+}
+
+static void arrays_of_parts(struct one_context *ctx) {
+  struct one_opaque_parts *all = NULL, *made = NULL;
+  struct one_opaque_tup2_part_parts *both = NULL;
+  struct one_opaque_part *one = NULL, *two[2] = { NULL };
+  struct one_f32_1d *sides = NULL;
+  float read[2] = { 0 };
+  zipped_parts(ctx, &all);
+  check_ok(ctx, one_entry_kept(ctx, &both, all, 1), "kept");
+  check_ok(ctx, one_project_opaque_tup2_part_parts_0(ctx, &one, both), "a part");
+  check_ok(ctx, one_index_opaque_parts(ctx, &two[0], all, 0), "the first part");
+  two[1] = one;
+  check_ok(ctx, one_new_opaque_parts(ctx, &made, two, 2), "an array of parts");
+  check_ok(ctx, one_set_opaque_parts(ctx, made, one, 0), "set a part");
+  one_free_opaque_part(ctx, two[0]);
+  check_ok(ctx, one_index_opaque_parts(ctx, &two[0], made, 0), "the first part again");
+  check_ok(ctx, one_project_opaque_part_sides(ctx, &sides, two[0]), "its sides");
+  check_ok(ctx, one_values_f32_1d(ctx, sides, read), "values of its sides");
+  check(read[0] == 5 && read[1] == 6, "sides of a part");
+  one_free_f32_1d(ctx, sides);
+  one_free_opaque_part(ctx, one);
+  one_free_opaque_part(ctx, two[0]);
+  one_free_opaque_tup2_part_parts(ctx, both);
+  one_free_opaque_parts(ctx, all);
+  one_free_opaque_parts(ctx, made);
+}
+
+static void arrays_of_nothing(struct one_context *ctx) {
+  struct one_opaque_ticks *ticks = NULL;
+  int64_t count = 0;
+  check_ok(ctx, one_entry_ticked(ctx, &ticks, 5), "ticked");
+  check_ok(ctx, one_entry_ticks_of(ctx, &count, ticks), "ticks_of");
+  check(count == 5, "the length of an array of nothing");
+  one_free_opaque_ticks(ctx, ticks);
+}
+
 static void arrays_of_records(struct one_context *ctx) {
   const float xs[] = { 1, 2, 3 };
   const int64_t ys[] = { 4, 5, 6 };
@@ -339,6 +456,9 @@ static void all(struct one_context *ctx) {
   records(ctx);
   figures(ctx);
   arrays_of_records(ctx);
+  arrays_of_sums(ctx);
+  arrays_of_parts(ctx);
+  arrays_of_nothing(ctx);
   errors(ctx);
   consumption(ctx);
 }

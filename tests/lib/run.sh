@@ -54,7 +54,9 @@ for kind in manifest["types"].values():
         names += [kind["record"]["new"]] + [field["project"] for field in kind["record"]["fields"]]
     if "record_array" in kind:
         rows = kind["record_array"]
-        names += [rows["zip"], rows["index"], rows["shape"]] + [field["project"] for field in rows["fields"]]
+        names += [rows["zip"]] + [field["project"] for field in rows["fields"]]
+    for rows in (kind.get("record_array"), kind.get("opaque_array")):
+        names += [rows[op] for op in ("index", "shape", "new", "set")] if rows else []
     if "sum" in kind:
         names.append(kind["sum"]["variant"])
         for variant in kind["sum"]["variants"]:
@@ -70,6 +72,10 @@ assert manifest["types"]["[]point"]["ctype"] == "struct one_opaque_arr1d_point *
 rows = manifest["types"]["[]point"]["record_array"]
 assert (rows["rank"], rows["elemtype"]) == (1, "point")
 assert [(f["name"], f["type"]) for f in rows["fields"]] == [("x", "[]f32"), ("y", "[]i64")]
+rows = manifest["types"]["parts"]["record_array"]
+assert [(f["name"], f["type"]) for f in rows["fields"]] == [("at", "[]point"), ("shape", "[]figure"), ("sides", "[][]f32")]
+assert manifest["types"]["[][]figure"]["opaque_array"]["rank"] == 2
+assert manifest["entry_points"]["kept"]["attributes"] == ["name(kept)", "bytes((i * 16) + 8)"]
 assert manifest["types"]["((i64, i64), (f32, f32))"]["ctype"] == "struct one_opaque_tup2_tup2_i64_i64_tup2_f32_f32 *"
 PYTHON
 

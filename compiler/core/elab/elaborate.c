@@ -10,6 +10,7 @@
 // This file makes the entry points: their parameters, sizes first; their results; and what C and
 // the interpreter must know of them.
 #include "core/elab/elaborate.h"
+#include "source/ast_print.h"
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -35,6 +36,19 @@ typedef struct EntryBuild {
 } EntryBuild;
 
 static Loc entry_loc(const EntryBuild *b) { return b->decl->u.value.name_loc; }
+
+// How many leaves a value has outside: an empty tuple none, but an array of them one, of bools,
+// which tells its sizes.
+static int leaf_count(const Type *type) {
+  bool is_array = type->kind == TYPE_ARRAY;
+  while (type->kind == TYPE_ARRAY)
+    type = type->u.array.elem;
+  if (type->kind != TYPE_RECORD) return 1;
+  int count = 0;
+  for (int i = 0; i < type->u.record.count; i++)
+    count += leaf_count(type->u.record.fields[i].type);
+  return is_array && !count ? 1 : count;
+}
 
 // ---- parameters
 
@@ -71,6 +85,13 @@ static Atom param_dim(EntryBuild *b, const Size *size, int dim) {
   return fresh;
 }
 
+static const Val *param_leaf(EntryBuild *b, PrimType prim, const AtomVec *dims) {
+  CoreType core = type_array(prim, dims->count, dims->at);
+  const Var *var = var_new(b->e->c, b->param, core, entry_loc(b));
+  vec_push(&b->leaves, var);
+  return val_atom(atom_var(var));
+}
+
 static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *dims);
 
 // Sums have no shared leaves yet, so their fields have other names than within the program.
@@ -94,17 +115,14 @@ static const Val *param_array(EntryBuild *b, const Type *type, const AtomVec *di
   vec_each (const Atom *, dim, dims)
     vec_push(&inner, *dim);
   vec_push(&inner, param_dim(b, type->u.array.size, dims->count));
-  return param_value(b, type->u.array.elem, &inner);
+  const Type *elem = type->u.array.elem;
+  if (elem->kind != TYPE_ARRAY && !leaf_count(elem)) param_leaf(b, PRIM_BOOL, &inner);
+  return param_value(b, elem, &inner);
 }
 
 static const Val *param_value(EntryBuild *b, const Type *type, const AtomVec *dims) {
   switch (type->kind) {
-  case TYPE_PRIM: {
-    CoreType core = type_array(type->u.prim, dims->count, dims->at);
-    const Var *var = var_new(b->e->c, b->param, core, entry_loc(b));
-    vec_push(&b->leaves, var);
-    return val_atom(atom_var(var));
-  }
+  case TYPE_PRIM: return param_leaf(b, type->u.prim, dims);
   case TYPE_RECORD: return param_record(b, type, dims);
   case TYPE_ARRAY: return param_array(b, type, dims);
   case TYPE_FUNCTION:
@@ -123,16 +141,6 @@ static bool has_record(const Type *type) {
   while (type->kind == TYPE_ARRAY)
     type = type->u.array.elem;
   return type->kind == TYPE_RECORD;
-}
-
-static int leaf_count(const Type *type) {
-  while (type->kind == TYPE_ARRAY)
-    type = type->u.array.elem;
-  if (type->kind != TYPE_RECORD) return 1;
-  int count = 0;
-  for (int i = 0; i < type->u.record.count; i++)
-    count += leaf_count(type->u.record.fields[i].type);
-  return count;
 }
 
 static void add_outside_type(Text *t, const Type *type);
@@ -160,6 +168,10 @@ static void add_outside_sum(Text *t, const Type *sum) {
 
 static void add_outside_type(Text *t, const Type *type) {
   bool is_array = type->kind == TYPE_ARRAY;
+  if (is_array && type->alias) {
+    text_add(t, type->alias);
+    return;
+  }
   while (type->kind == TYPE_ARRAY) {
     text_printf(t, "[%s]", size_text(type->u.array.size));
     type = type->u.array.elem;
@@ -223,22 +235,12 @@ static void describe_constructors(EntryValue *value, const Type *sum) {
   value->constructor_count = count;
 }
 
-static bool is_record_of_scalars(const Type *type) {
-  if (type->kind != TYPE_RECORD || type_is_sum(type)) return false;
-  for (int i = 0; i < type->u.record.count; i++)
-    if (type->u.record.fields[i].type->kind != TYPE_PRIM) return false;
-  return type->u.record.count > 0;
-}
-
-static void describe_columns(EntryValue *value, const Type *type) {
-  while (type->kind == TYPE_ARRAY)
-    type = type->u.array.elem;
-  if (!is_record_of_scalars(type)) return;
-  Name *names = new_array(Name, type->u.record.count);
-  for (int i = 0; i < type->u.record.count; i++)
-    names[i] = type->u.record.fields[i].name;
-  value->columns = names;
-  value->column_count = type->u.record.count;
+static void describe_element(EntryValue *value, const Type *type) {
+  for (; type->kind == TYPE_ARRAY; type = type->u.array.elem)
+    value->rank++;
+  EntryValue *element = new(EntryValue);
+  *element = describe(NULL, type, value->first);
+  value->element = element;
 }
 
 static EntryValue describe(Name name, const Type *type, int first) {
@@ -254,7 +256,7 @@ static EntryValue describe(Name name, const Type *type, int first) {
     value.fields = describe_fields(type, first);
     value.field_count = type->u.record.count;
   } else if (value.opaque) {
-    describe_columns(&value, type);
+    describe_element(&value, type);
   }
   return value;
 }
@@ -340,20 +342,25 @@ static bool is_param(const EntryBuild *b, Atom a) {
   return false;
 }
 
-// The value without the leaves of empty tuples, of which nobody outside knows.
+// The value without the leaves of empty tuples, of which nobody outside knows but for the sizes of
+// arrays of them (leaf_count).
 static const Val *without_units(Elab *e, TypeIn t, const Val *v) {
   t = typein_resolve(t);
+  bool is_array = t.type->kind == TYPE_ARRAY;
   while (t.type->kind == TYPE_ARRAY)
     t = typein_resolve((TypeIn){ t.type->u.array.elem, t.env });
   if (t.type->kind != TYPE_RECORD) return v;
-  if (v->kind != VAL_RECORD) return val_tuple(e, NULL, 0);
+  if (v->kind != VAL_RECORD) return is_array ? v : val_tuple(e, NULL, 0);
   int count = v->u.record.count;
   const Val **items = new_array(const Val *, count);
   for (int i = 0; i < count; i++) {
     TypeIn field = { t.type->u.record.fields[i].type, t.env };
     items[i] = without_units(e, field, v->u.record.items[i]);
   }
-  return val_record(v->u.record.names, items, count);
+  const Val *out = val_record(v->u.record.names, items, count);
+  AtomVec all = val_leaves(e, v);
+  bool keeps_one = is_array && all.count && !val_leaves(e, out).count;
+  return keeps_one ? val_atom(all.at[0]) : out;
 }
 
 // The results with the sizes that their types name, where these are parameters or constants.
@@ -457,6 +464,7 @@ static EntryValue *shift_values(const EntryValue *values, int count, int by) {
     if (out[i].fields)
       out[i].fields = shift_values(out[i].fields, out[i].field_count, by);
     if (out[i].constructors) out[i].constructors = shift_constructors(&out[i], by);
+    if (out[i].element) out[i].element = shift_values(out[i].element, 1, by);
   }
   return out;
 }
@@ -540,6 +548,16 @@ static const bool *blocks_of_params(const EntryBuild *b) {
   return blocks;
 }
 
+static const char **attribute_texts(const AstDecl *decl) {
+  const char **texts = new_array(const char *, decl->attrs.count + 1);
+  for (int i = 0; i < decl->attrs.count; i++) {
+    Text *t = text_new();
+    print_attr_info(t, decl->attrs.at[i]);
+    texts[i] = text_str(t);
+  }
+  return texts;
+}
+
 static const Entry *finish(EntryBuild *b, const Val *v) {
   Elab *e = b->e;
   const Type *type = declared_result(b->decl);
@@ -553,6 +571,8 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
   *entry = (Entry){ .name = b->decl->u.value.name,
                     .loc = entry_loc(b),
                     .doc = b->decl->doc,
+                    .attributes = attribute_texts(b->decl),
+                    .attribute_count = b->decl->attrs.count,
                     .size_count = b->sizes.count,
                     .inputs = shift_values(b->inputs.at, b->inputs.count, b->sizes.count),
                     .input_count = b->inputs.count,
