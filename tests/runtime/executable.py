@@ -168,12 +168,18 @@ def arrays_of_records(s):
     s.expect("project point_y point y")
     s.expect("type point_y", "i32")
     s.expect("index q_point points", "%%% FAILURE", "expected 1 indices")
+    s.expect("new_array twice []point 2 point point")
+    s.expect("shape twice", "2")
+    s.expect("set twice seven 1", "%%% FAILURE", "seven: expected point, found i32")
+    s.expect("set twice point 2", "%%% FAILURE", "Index [2] out of bounds for dimension 0 of size 2")
+    s.expect("set twice point 1")
+    s.expect("new_array once []point 2 point", "%%% FAILURE", "expected 2 values, found 1")
     s.expect("unzip points point_xs point_xs", "%%% FAILURE", "variable already exists: point_xs")
     s.expect("unzip points point_xs point_ys")
     s.expect("shape point_ys", "1")
     s.expect("unzip i point_a", "%%% FAILURE", "not an array of records: i")
     s.expect("shape nowhere", "%%% FAILURE", "unknown variable: nowhere")
-    s.expect("free points point point_y point_xs point_ys one_y")
+    s.expect("free twice points point point_y point_xs point_ys one_y")
 
 
 def server(folder):
