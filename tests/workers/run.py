@@ -295,11 +295,11 @@ def compare(flc, folder, expected, start, command, types):
             check(os.path.exists(path) and same(flc, folder, result, path), what)
 
 
-def in_order(flc, folder, start, option):
+def in_order(flc, folder, start, option, far):
     """With --reproducible: the bits of the interpreter, for every number of workers."""
     executable, r = os.path.join(folder, "order"), random.Random(3)
     subprocess.run([flc, "build", option, "--reproducible", ORDER, "-o", executable], check=True)
-    command = [executable, "--param", "default_workers=0"]
+    command = far + [executable, "--param", "default_workers=0"]
 
     def floats(n):
         return array([round(r.uniform(-3, 3), 4) for _ in range(n)], "f32")
@@ -625,7 +625,7 @@ def main():
             # Processes find what the threads have compiled, but for their devices near by: these have the other tests.
             far = ["env", "POCL_DEVICES=pthread"] if start == mpirun else []
             compare(flc, folder, chosen(expected, start), start, far + command, types_of(start, command))
-            in_order(flc, folder, start, option)
+            in_order(flc, folder, start, option, far)
             failures(flc, folder, start, command)
             serve(flc, folder, start, command)
             struck(flc, folder, start, command)
