@@ -340,6 +340,9 @@ typedef struct EntryConstructor {
   int field_count;
 } EntryConstructor;
 
+// Without the sizes: "[n][m]f32" is "[][]f32" (elab/elaborate.c).
+const char *entry_type_without_sizes(const char *type);
+
 // Parameters in order: the sizes first, then the leaves of the source parameters.  A caller binds
 // each size from the first array dimension that names it and checks the other dimensions.
 typedef struct Entry {

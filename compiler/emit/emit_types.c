@@ -4,18 +4,6 @@
 #include <limits.h>
 #include <string.h>
 
-// Without the sizes: "[n][m]f32" is "[][]f32".
-static const char *without_sizes(const char *type) {
-  Text *t = text_new();
-  int depth = 0;
-  for (const char *s = type; *s; s++) {
-    if (*s == ']') depth--;
-    if (depth == 0) text_add_bytes(t, s, 1);
-    if (*s == '[') depth++;
-  }
-  return text_str(t);
-}
-
 static int find_type(const Emit *e, const char *name) {
   for (int i = 0; i < e->types.count; i++)
     if (strcmp(e->types.at[i].name, name) == 0) return i;
@@ -154,7 +142,7 @@ static int column_type(Emit *e, const EntryValue *field, int rank,
 
 // What an array of opaque values consists of.
 static void add_rows_type(Emit *e, EmitType *type, const EntryValue *v,
-                        const CoreType *leaves) {
+                          const CoreType *leaves) {
   const EntryValue *element = v->element;
   type->rank = v->rank;
   type->element = type_of(e, element, rows_of(v, leaves, v->rank));
@@ -209,7 +197,7 @@ static int composite(Emit *e, EmitType type, const CoreType *leaves, int first,
 // `leaves`: the types of all leaves, by EntryValue.first.
 static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   if (!v->opaque) return leaf_type(e, leaves[v->first].elem, leaves[v->first].rank);
-  EmitType type = { .name = without_sizes(v->type), .element = -1 };
+  EmitType type = { .name = entry_type_without_sizes(v->type), .element = -1 };
   int known = find_type(e, type.name);
   if (known >= 0) {
     forget_other_dims(&e->types.at[known], dims_of(leaves, v->first, v->count));
@@ -222,7 +210,7 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
 // The results of an entry point as one value.
 static int output_type(Emit *e, const Entry *entry) {
   if (entry->output_count == 1) return type_of(e, &entry->outputs[0], entry->results);
-  EmitType type = { .name = without_sizes(entry->output_type), .element = -1 };
+  EmitType type = { .name = entry_type_without_sizes(entry->output_type), .element = -1 };
   int known = find_type(e, type.name);
   if (known >= 0) return known;
   for (int i = 0; i < entry->output_count; i++) {

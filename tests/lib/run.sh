@@ -75,6 +75,7 @@ assert [(f["name"], f["type"]) for f in rows["fields"]] == [("x", "[]f32"), ("y"
 rows = manifest["types"]["parts"]["record_array"]
 assert [(f["name"], f["type"]) for f in rows["fields"]] == [("at", "[]point"), ("shape", "[]figure"), ("sides", "[][]f32")]
 assert manifest["types"]["[][]figure"]["opaque_array"]["rank"] == 2
+assert [one["type"] for one in manifest["entry_points"]["spans"]["inputs"]] == ["span", "{y: i64}"]
 assert manifest["entry_points"]["kept"]["attributes"] == ["name(kept)", "bytes((i * 16) + 8)"]
 assert manifest["types"]["((i64, i64), (f32, f32))"]["ctype"] == "struct one_opaque_tup2_tup2_i64_i64_tup2_f32_f32 *"
 PYTHON

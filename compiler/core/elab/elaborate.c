@@ -143,49 +143,77 @@ static bool has_record(const Type *type) {
   return type->kind == TYPE_RECORD;
 }
 
-static void add_outside_type(Text *t, const Type *type);
+static void add_outside_type(Elab *e, Text *t, const Type *type);
 
-static bool is_unnamed_sum(const Type *type) {
+const char *entry_type_without_sizes(const char *type) {
+  Text *t = text_new();
+  int depth = 0;
+  for (const char *s = type; *s; s++) {
+    if (*s == ']') depth--;
+    if (depth == 0) text_add_bytes(t, s, 1);
+    if (*s == '[') depth++;
+  }
+  return text_str(t);
+}
+
+// The abbreviation that names a type outside, or NULL.  Of several types of one name, in modules of
+// their own, only the first has it.
+static const char *outside_alias(Elab *e, const Type *type) {
+  const char *name = map_get(e->outside_names, type);
+  if (!type->alias || name) return name && *name ? name : NULL;
+  Type unnamed = *type;
+  unnamed.alias = NULL;
+  Text *t = text_new();
+  add_outside_type(e, t, &unnamed);
+  const char *own = entry_type_without_sizes(text_str(t)),
+             *known = map_get(e->outside_types, type->alias);
+  if (!known) map_put(e->outside_types, type->alias, own);
+  name = known && strcmp(known, own) != 0 ? "" : type->alias;
+  map_put(e->outside_names, type, name);
+  return *name ? name : NULL;
+}
+
+static bool is_unnamed_sum(Elab *e, const Type *type) {
   while (type->kind == TYPE_ARRAY)
     type = type->u.array.elem;
-  return type->kind == TYPE_RECORD && !type->alias && type_is_sum(type);
+  return type->kind == TYPE_RECORD && type_is_sum(type) && !outside_alias(e, type);
 }
 
 // #a | #b i32 (#c | #d): the record's first field is the number of the constructor.
-static void add_outside_sum(Text *t, const Type *sum) {
+static void add_outside_sum(Elab *e, Text *t, const Type *sum) {
   for (int i = 1; i < sum->u.record.count; i++) {
     const TypeField *constructor = &sum->u.record.fields[i];
     text_printf(t, "%s%s", i > 1 ? " | " : "", constructor->name);
     for (int k = 0; k < constructor->type->u.record.count; k++) {
       const Type *part = constructor->type->u.record.fields[k].type;
-      bool brackets = part->kind == TYPE_RECORD && is_unnamed_sum(part);
+      bool brackets = part->kind == TYPE_RECORD && is_unnamed_sum(e, part);
       text_add(t, brackets ? " (" : " ");
-      add_outside_type(t, part);
+      add_outside_type(e, t, part);
       if (brackets) text_add(t, ")");
     }
   }
 }
 
-static void add_outside_type(Text *t, const Type *type) {
+static void add_outside_type(Elab *e, Text *t, const Type *type) {
   bool is_array = type->kind == TYPE_ARRAY;
-  if (is_array && type->alias) {
-    text_add(t, type->alias);
+  if (is_array && outside_alias(e, type)) {
+    text_add(t, outside_alias(e, type));
     return;
   }
   while (type->kind == TYPE_ARRAY) {
     text_printf(t, "[%s]", size_text(type->u.array.size));
     type = type->u.array.elem;
   }
-  if (type->kind != TYPE_RECORD || type->alias) {
+  if (type->kind != TYPE_RECORD || outside_alias(e, type)) {
     bool is_prim = type->kind == TYPE_PRIM;
-    text_add(t, is_prim       ? prim_type_name(type->u.prim)
-                : type->alias ? type->alias
-                              : type_text(type));
+    text_add(t, is_prim                     ? prim_type_name(type->u.prim)
+                : type->kind == TYPE_RECORD ? outside_alias(e, type)
+                                            : type_text(type));
     return;
   }
-  if (is_unnamed_sum(type)) {
+  if (is_unnamed_sum(e, type)) {
     if (is_array) text_add(t, "(");
-    add_outside_sum(t, type);
+    add_outside_sum(e, t, type);
     if (is_array) text_add(t, ")");
     return;
   }
@@ -195,39 +223,39 @@ static void add_outside_type(Text *t, const Type *type) {
     const TypeField *field = &type->u.record.fields[i];
     if (i) text_add(t, ", ");
     if (!is_tuple) text_printf(t, "%s: ", field->name);
-    add_outside_type(t, field->type);
+    add_outside_type(e, t, field->type);
   }
   text_add(t, is_tuple ? ")" : "}");
 }
 
 // The type with the abbreviations that stand for its records, and without uniqueness.
-static const char *outside_type(const Type *type) {
+static const char *outside_type(Elab *e, const Type *type) {
   Text *t = text_new();
-  add_outside_type(t, type);
+  add_outside_type(e, t, type);
   return text_str(t);
 }
 
-static EntryValue describe(Name name, const Type *type, int first);
+static EntryValue describe(Elab *e, Name name, const Type *type, int first);
 
 // The fields of a record, one after the other from leaf `first` on.
-static const EntryValue *describe_fields(const Type *record, int first) {
+static const EntryValue *describe_fields(Elab *e, const Type *record, int first) {
   EntryValue *fields = new_array(EntryValue, record->u.record.count + 1);
   for (int i = 0; i < record->u.record.count; i++) {
     const TypeField *field = &record->u.record.fields[i];
-    fields[i] = describe(field->name, field->type, first);
+    fields[i] = describe(e, field->name, field->type, first);
     first += fields[i].count;
   }
   return fields;
 }
 
 // Fields of the record that a sum type is: the tag, then "#name" for each constructor.
-static void describe_constructors(EntryValue *value, const Type *sum) {
+static void describe_constructors(Elab *e, EntryValue *value, const Type *sum) {
   int count = sum->u.record.count - 1, first = value->first + 1;
   EntryConstructor *constructors = new_array(EntryConstructor, count + 1);
   for (int i = 0; i < count; i++) {
     const TypeField *field = &sum->u.record.fields[i + 1];
     constructors[i] =
-        (EntryConstructor){ field->name + 1, describe_fields(field->type, first),
+        (EntryConstructor){ field->name + 1, describe_fields(e, field->type, first),
                             field->type->u.record.count };
     first += leaf_count(field->type);
   }
@@ -235,28 +263,28 @@ static void describe_constructors(EntryValue *value, const Type *sum) {
   value->constructor_count = count;
 }
 
-static void describe_element(EntryValue *value, const Type *type) {
+static void describe_element(Elab *e, EntryValue *value, const Type *type) {
   for (; type->kind == TYPE_ARRAY; type = type->u.array.elem)
     value->rank++;
-  EntryValue *element = new(EntryValue);
-  *element = describe(NULL, type, value->first);
+  EntryValue *element = new (EntryValue);
+  *element = describe(e, NULL, type, value->first);
   value->element = element;
 }
 
-static EntryValue describe(Name name, const Type *type, int first) {
+static EntryValue describe(Elab *e, Name name, const Type *type, int first) {
   EntryValue value = { .name = name,
-                       .type = outside_type(type),
+                       .type = outside_type(e, type),
                        .unique = type->unique,
                        .opaque = has_record(type),
                        .first = first,
                        .count = leaf_count(type) };
   if (type->kind == TYPE_RECORD && type_is_sum(type)) {
-    describe_constructors(&value, type);
+    describe_constructors(e, &value, type);
   } else if (type->kind == TYPE_RECORD) {
-    value.fields = describe_fields(type, first);
+    value.fields = describe_fields(e, type, first);
     value.field_count = type->u.record.count;
   } else if (value.opaque) {
-    describe_element(&value, type);
+    describe_element(e, &value, type);
   }
   return value;
 }
@@ -273,7 +301,7 @@ static void add_param(EntryBuild *b, const AstPat *pat) {
   int first = b->leaves.count;
   const Val *v = param_value(b, pat->type, &dims);
   vec_push(&b->values, v);
-  vec_push(&b->inputs, describe(b->param, pat->type, first));
+  vec_push(&b->inputs, describe(b->e, b->param, pat->type, first));
   bind_param(b, pat, v);
 }
 
@@ -423,13 +451,13 @@ static const CoreType *result_types(EntryBuild *b, Results *r) {
 }
 
 // One value per component of a tuple.
-static const EntryValue *outputs(const Type *type, int *count) {
+static const EntryValue *outputs(Elab *e, const Type *type, int *count) {
   bool is_tuple = type_is_tuple(type) && type->u.record.count;
   *count = is_tuple ? type->u.record.count : 1;
   EntryValue *values = new_array(EntryValue, *count);
   int first = 0;
   for (int i = 0; i < *count; i++) {
-    values[i] = describe(NULL, is_tuple ? type->u.record.fields[i].type : type, first);
+    values[i] = describe(e, NULL, is_tuple ? type->u.record.fields[i].type : type, first);
     first += values[i].count;
   }
   return values;
@@ -580,8 +608,8 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
                     .result_count = r.leaves.count,
                     .size_result_count = r.names.count,
                     .size_results = r.names.at };
-  entry->outputs = outputs(type, &entry->output_count);
-  entry->output_type = outside_type(type);
+  entry->outputs = outputs(e, type, &entry->output_count);
+  entry->output_type = outside_type(e, type);
   entry->bytes = bytes_moved(b);
   entry->blocks = blocks_of_params(b);
   VarVec params = { 0 };
@@ -636,6 +664,8 @@ const Core *elaborate(Compiler *c, const CheckedProgram *program) {
   e->stack = __builtin_frame_address(0);
   e->stack_most = stack_most();
   e->intrinsics = elab_intrinsics(e);
+  e->outside_types = map_new(NULL);
+  e->outside_names = map_new(NULL);
   e->functions = map_new(NULL);
   e->acc_ops = map_new(NULL);
   Vec(const Entry *) entries = { 0 };

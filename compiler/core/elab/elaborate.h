@@ -135,6 +135,8 @@ struct Elab {
   Builder *b;  // the body under construction
   Frame *frame;
   Map *intrinsics;       // Name -> Intrinsic
+  Map *outside_types;    // Name of an abbreviation -> const char *: the type that it names outside
+  Map *outside_names;    // Type -> const char *: its name outside, "" if it has none
   int depth;             // of calls that are being evaluated
   const OwnCall *calls;  // those of functions that call themselves
   const Stack *stacks;   // of functions whose calls become loops, around what is evaluated
