@@ -431,6 +431,14 @@ static bool hint_map2(Check *k, Loc loc, const Type *expected, const Type *actua
   return true;
 }
 
+// unflatten n m xs, as it was in older Futhark
+static bool hint_unflatten(Check *k, const Type *actual, Why why) {
+  bool is = why.kind == WHY_ARGUMENT && why.name && strcmp(why.name, "unflatten") == 0;
+  if (!is || why.index != 1 || !is_number(actual)) return false;
+  hint(k->c, "the result tells the sizes: `unflatten xs :> [n][m]t`");
+  return true;
+}
+
 // xs |> reduce (+)
 static bool hint_pipe(Check *k, Loc loc, const Type *expected, const Type *actual,
                       Why why) {
@@ -566,7 +574,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_missing_argument(k, actual, why) || hint_untupled(k, expected, why) ||
          hint_elementwise(k, loc, expected, actual, why) ||
          hint_rows(k, loc, expected, actual, why) ||
-         hint_map2(k, loc, expected, actual, why) ||
+         hint_map2(k, loc, expected, actual, why) || hint_unflatten(k, actual, why) ||
          hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
