@@ -82,7 +82,9 @@ static const Core *checked_flat(Compiler *c, const Core *flat) {
 
 const Core *pipeline_in_order(Compiler *c, Program *p) {
   if (p->in_order) return p->in_order;
-  const Core *mapped = checked_flat(c, flat_filter_maps(c, p->core));
+  bool any_order = !p->flatten.reproducible;
+  const Core *hists = any_order ? checked_flat(c, flat_chain_hists(c, p->core)) : p->core;
+  const Core *mapped = checked_flat(c, flat_filter_maps(c, hists));
   const Core *joined = checked_flat(c, flat_join_scans(c, mapped));
   p->in_order = checked_flat(c, flat_fuse_scans(c, joined, false));
   return p->in_order;

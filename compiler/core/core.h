@@ -146,6 +146,9 @@ typedef struct HistOp {
   const Atom *dests;  // op.count arrays of equal outer size
   Atom width;         // that size
   RedOp op;
+  // Of a SEG_HIST: goes into the bins of the histogram before it, whose destinations, width and
+  // operator it has; no results of its own.  Made by flat_chain_hists, for CPUs.
+  bool chained;
 } HistOp;
 
 typedef enum LoopForm { CORE_FOR, CORE_WHILE } LoopForm;

@@ -321,7 +321,7 @@ static void print_hists(Text *t, const HistOp *ops, int count) {
   text_indent(t, 2);
   for (int i = 0; i < count; i++) {
     text_newline(t);
-    text_add(t, "into ");
+    text_add(t, ops[i].chained ? "then into " : "into ");
     print_atoms(t, ops[i].dests, ops[i].op.count, " ");
     text_add(t, " of ");
     core_print_size(t, ops[i].width);

@@ -32,7 +32,7 @@ static Atom result_atom(Typing *t, int k) {
 static int hist_result_count(const HistOp *ops, int count) {
   int sum = 0;
   for (int i = 0; i < count; i++)
-    sum += ops[i].op.count;
+    if (!ops[i].chained) sum += ops[i].op.count;
   return sum;
 }
 
@@ -237,7 +237,7 @@ static void add_dests(Typing *t, const ScatterDest *dests, int count) {
 
 static void add_hists(Typing *t, const HistOp *ops, int count) {
   for (int i = 0; i < count; i++)
-    add_atoms(t, ops[i].dests, ops[i].op.count);
+    if (!ops[i].chained) add_atoms(t, ops[i].dests, ops[i].op.count);
 }
 
 // The destinations, then what is mapped.

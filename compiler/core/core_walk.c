@@ -93,6 +93,7 @@ static const HistOp *map_hists(CoreMapper *m, const HistOp *ops, int count) {
   HistOp *out = new_array(HistOp, count);
   bool changed = false;
   for (int i = 0; i < count; i++) {
+    out[i] = ops[i];
     out[i].dests = map_atoms(m, ops[i].dests, ops[i].op.count);
     out[i].width = map_atom(m, ops[i].width);
     out[i].op = map_op(m, &ops[i].op);

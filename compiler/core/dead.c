@@ -138,12 +138,16 @@ static const HistOp *sweep_hists(const HistOp *hists, int *count, bool *keep,
                                  const Body **body) {
   HistOp *out = new_array(HistOp, *count);
   bool *keep_result = new_array(bool, (*body)->result_count);
-  int kept = 0, value = 0;
+  int kept = 0, value = *count, result = 0;
+  bool lives = false;
   for (int i = 0; i < *count; i++) {
-    bool lives = any(keep, value, hists[i].op.count);
-    keep_range(keep, value, hists[i].op.count, lives);
+    if (!hists[i].chained) {
+      lives = any(keep, result, hists[i].op.count);
+      keep_range(keep, result, hists[i].op.count, lives);
+      result += hists[i].op.count;
+    }
     keep_result[i] = lives;
-    keep_range(keep_result, *count + value, hists[i].op.count, lives);
+    keep_range(keep_result, value, hists[i].op.count, lives);
     value += hists[i].op.count;
     if (lives) out[kept++] = hists[i];
   }

@@ -124,18 +124,19 @@ static void mark_dest(Marking *m, const ScatterDest *dests, const Body *body, in
 
 static void mark_hist(Marking *m, const HistOp *hists, int count, const Body *body,
                       int k) {
-  int value = 0;
-  for (int i = 0; i < count; i++) {
+  bool wanted = false;
+  for (int i = 0, value = count, result = 0; i < count; value += hists[i++].op.count) {
     const HistOp *hist = &hists[i];
-    if (k < value + hist->op.count) {
-      mark_all(m, hist->dests, hist->op.count);
-      mark(m, hist->width);
-      mark_op(m, &hist->op);
-      mark(m, body->results[i]);
-      mark_all(m, &body->results[count + value], hist->op.count);
-      return;
+    if (!hist->chained) {
+      wanted = result <= k && k < result + hist->op.count;
+      result += hist->op.count;
     }
-    value += hist->op.count;
+    if (!wanted) continue;
+    mark_all(m, hist->dests, hist->op.count);
+    mark(m, hist->width);
+    mark_op(m, &hist->op);
+    mark(m, body->results[i]);
+    mark_all(m, &body->results[value], hist->op.count);
   }
 }
 

@@ -44,6 +44,10 @@ const Core *flat_filter_maps(Compiler *c, const Core *flat);
 // what is stored at places made of them, each as one.
 const Core *flat_join_scans(Compiler *c, const Core *flat);
 
+// Flat -> Flat, for CPUs: histograms one into the other at the same points, as one that takes
+// several values of each point.
+const Core *flat_chain_hists(Compiler *c, const Core *flat);
+
 // Flat -> Flat: scans with what is made of their values at each point.  With computes_again (code
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);

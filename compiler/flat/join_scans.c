@@ -11,6 +11,7 @@
 // each an array of its own; what stands between a scan and what reads it keeps flat_fuse_scans from
 // making one of them.  Flags are computed again from what they are made of: a few operations.
 #include "core/passes.h"
+#include "flat/mentions.h"
 #include "flat/rules.h"
 
 enum {
@@ -21,11 +22,6 @@ enum {
   MOST_WORK = 20,   // of each of two scatters that become one, in statements
 };
 
-static const SegOp *seg_at(const Body *body, int i) {
-  const Exp *e = body->stms[i].exp;
-  return e->kind == EXP_SEG && e->u.seg->level == 1 && !e->u.seg->after ? e->u.seg : NULL;
-}
-
 static int combined_count(const SegOp *seg) {
   int count = 0;
   for (int o = 0; o < seg->op_count; o++)
@@ -35,55 +31,9 @@ static int combined_count(const SegOp *seg) {
 
 // ---- who reads a variable
 
-typedef struct Mentions {
-  const Var *var;
-  const SegOp *reader;  // NULL: none
-  int all, own;         // own: of an element at the reader's point
-} Mentions;
-
-static bool is_own_read(const SegOp *reader, const Var *var, const Exp *e) {
-  if (!reader || e->kind != EXP_INDEX || !atom_equal(e->u.index.array, atom_var(var)) ||
-      e->u.index.dim_count != reader->dim_count)
-    return false;
-  for (int i = 0; i < reader->dim_count; i++) {
-    const DimIndex *dim = &e->u.index.dims[i];
-    if (dim->is_slice || !atom_equal(dim->start, atom_var(reader->dims[i].index)))
-      return false;
-  }
-  return true;
-}
-
-static void mention_atom(CoreVisitor *v, Atom a) {
-  Mentions *m = v->state;
-  m->all += a.kind == ATOM_VAR && a.u.var == m->var;
-}
-
-static void mention_body(CoreVisitor *v, const Body *body) {
-  Mentions *m = v->state;
-  for (int i = 0; i < body->stm_count; i++) {
-    m->own += is_own_read(m->reader, m->var, body->stms[i].exp);
-    core_visit_exp(v, body->stms[i].exp);
-  }
-  for (int i = 0; i < body->result_count; i++)
-    mention_atom(v, body->results[i]);
-}
-
-static Mentions mentions_at(const Body *body, int at, const Var *var) {
-  Mentions m = { .var = var, .reader = seg_at(body, at) };
-  CoreVisitor v = { .atom = mention_atom, .body = mention_body, .state = &m };
-  core_visit_exp(&v, body->stms[at].exp);
-  return m;
-}
-
 static bool mentions_any(const Body *body, int at, const Stm *bound) {
   for (int i = 0; i < bound->binder_count; i++)
-    if (mentions_at(body, at, bound->binders[i]).all) return true;
-  return false;
-}
-
-static bool is_result(const Body *body, const Var *var) {
-  for (int i = 0; i < body->result_count; i++)
-    if (atom_equal(body->results[i], atom_var(var))) return true;
+    if (flat_mentions_at(body, at, bound->binders[i]).all) return true;
   return false;
 }
 
@@ -91,7 +41,7 @@ static bool is_result(const Body *body, const Var *var) {
 static bool depends_on(const Body *body, int at, int other) {
   if (mentions_any(body, at, &body->stms[other])) return true;
   for (int i = other + 1; i < at; i++) {
-    const SegOp *seg = seg_at(body, i);
+    const SegOp *seg = flat_seg_at(body, i);
     if (seg && seg->kind == SEG_MAP && mentions_any(body, at, &body->stms[i]) &&
         depends_on(body, i, other))
       return true;
@@ -101,7 +51,7 @@ static bool depends_on(const Body *body, int at, int other) {
 
 static bool reads_scan(const Body *body, int at) {
   for (int i = 0; i < at; i++) {
-    const SegOp *seg = seg_at(body, i);
+    const SegOp *seg = flat_seg_at(body, i);
     if (seg && seg->kind == SEG_SCAN && depends_on(body, at, i)) return true;
   }
   return false;
@@ -113,9 +63,9 @@ static int reader_count(const Body *body, int at, const Var *var) {
   const SegOp *seg = body->stms[at].exp->u.seg;
   bool scanned = seg->kind == SEG_SCAN || reads_scan(body, at);
   int count = 0;
-  if (is_result(body, var)) return 0;
+  if (flat_is_result(body, var)) return 0;
   for (int i = at + 1; i < body->stm_count; i++) {
-    Mentions m = mentions_at(body, i, var);
+    FlatMentions m = flat_mentions_at(body, i, var);
     if (!m.all) continue;
     if (!m.reader || m.all != m.own || !flat_same_space(seg, m.reader)) return 0;
     count++;
@@ -238,7 +188,7 @@ static const Body *made_again(Compiler *c, const Body *body, int at, int number)
 
 // The last mapped result of the seg-op that its readers compute again.
 static const Body *again_at(Compiler *c, const Body *body, int at) {
-  const SegOp *seg = seg_at(body, at);
+  const SegOp *seg = flat_seg_at(body, at);
   if (!seg || (seg->kind != SEG_MAP && seg->kind != SEG_SCAN)) return NULL;
   for (int i = body->stms[at].binder_count - 1; i >= combined_count(seg); i--) {
     const Body *made = made_again(c, body, at, i);
@@ -285,9 +235,9 @@ static bool scans_scalars(const SegOp *seg) {
 static int reader_of(const Body *body, int at) {
   const Stm *scan = &body->stms[at];
   for (int i = at + 1; i < body->stm_count; i++) {
-    const SegOp *seg = seg_at(body, i);
+    const SegOp *seg = flat_seg_at(body, i);
     for (int k = 0; k < scan->binder_count; k++) {
-      Mentions m = mentions_at(body, i, scan->binders[k]);
+      FlatMentions m = flat_mentions_at(body, i, scan->binders[k]);
       if (m.all && seg) return m.own && flat_same_space(seg, scan->exp->u.seg) ? i : -1;
     }
   }
@@ -347,10 +297,10 @@ static const Body *in_place_of(Compiler *c, const Body *body, int at, Stm stm, i
 }
 
 static const Body *scans_at(Compiler *c, const Body *body, int at) {
-  const SegOp *first = seg_at(body, at);
+  const SegOp *first = flat_seg_at(body, at);
   int reader = scans_scalars(first) ? reader_of(body, at) : -1;
   for (int i = at + 1; i < reader; i++) {
-    const SegOp *second = seg_at(body, i);
+    const SegOp *second = flat_seg_at(body, i);
     if (!scans_scalars(second) || !flat_same_space(first, second) ||
         first->op_count + second->op_count > MOST_OPS || reader_of(body, i) != reader ||
         !can_rise(body, i, at))
@@ -407,7 +357,7 @@ static OpSumVec sums_of(Compiler *c, const SegOp *red) {
 // A scan that does not mention all of it combines something else.
 static bool mentions_all(const Body *body, int at, const VarVec *vars) {
   vec_each (const Var *const *, v, vars)
-    if (!mentions_at(body, at, *v).all) return false;
+    if (!flat_mentions_at(body, at, *v).all) return false;
   return true;
 }
 
@@ -469,14 +419,14 @@ static bool find_places(Compiler *c, const Body *body, int at, const OpSumVec *s
 }
 
 static const Body *totals_at(Compiler *c, const Body *body, int at) {
-  const SegOp *red = seg_at(body, at);
+  const SegOp *red = flat_seg_at(body, at);
   if (!red || red->kind != SEG_RED || red->dim_count != 1 || !is_exact(red) ||
       body->stms[at].binder_count != combined_count(red))
     return NULL;
   int *places = new_array(int, red->op_count + 1);
   const OpSumVec sums = sums_of(c, red);
   for (int i = 0; i < body->stm_count; i++) {
-    const SegOp *scan = seg_at(body, i);
+    const SegOp *scan = flat_seg_at(body, i);
     if (scans_scalars(scan) && flat_same_space(scan, red) &&
         find_places(c, body, i, &sums, places) && reader_of(body, i) > at &&
         (i < at || can_rise(body, i, at)))
@@ -500,8 +450,8 @@ static bool stores_apart(const SegOp *a, const SegOp *b) {
 static bool read_same(const Body *body, int a, int b) {
   VarVec free = core_free_exp(body->stms[a].exp);
   vec_each (const Var *const *, v, &free)
-    if ((*v)->type.rank > 0 && mentions_at(body, a, *v).own &&
-        mentions_at(body, b, *v).own)
+    if ((*v)->type.rank > 0 && flat_mentions_at(body, a, *v).own &&
+        flat_mentions_at(body, b, *v).own)
       return true;
   return false;
 }
@@ -510,7 +460,7 @@ static bool read_same(const Body *body, int a, int b) {
 static int operators_read(const Body *body, int a, int b) {
   int count = 0;
   for (int i = 0; i < a || i < b; i++) {
-    const SegOp *seg = seg_at(body, i);
+    const SegOp *seg = flat_seg_at(body, i);
     if (seg && seg->kind == SEG_SCAN &&
         (depends_on(body, a, i) || depends_on(body, b, i)))
       count += seg->op_count;
@@ -520,7 +470,7 @@ static int operators_read(const Body *body, int a, int b) {
 
 // What is joined must not be too much to be fused with its scans.
 static bool scatters_fit(const Body *body, int a, int b) {
-  const SegOp *one = seg_at(body, a), *two = seg_at(body, b);
+  const SegOp *one = flat_seg_at(body, a), *two = flat_seg_at(body, b);
   return is_scatter(one) && is_scatter(two) && flat_same_space(one, two) &&
          one->dest_count + two->dest_count <= MOST_FIELDS &&
          flat_takes_little(one->body, MOST_WORK) &&
@@ -562,7 +512,7 @@ static Stm both_scatters(Compiler *c, const Stm *a, const Stm *b) {
 }
 
 static const Body *scatters_at(Compiler *c, const Body *body, int at) {
-  for (int i = at + 1; is_scatter(seg_at(body, at)) && i < body->stm_count; i++)
+  for (int i = at + 1; is_scatter(flat_seg_at(body, at)) && i < body->stm_count; i++)
     if (scatters_fit(body, at, i) && can_sink(body, at, i))
       return in_place_of(c, body, i, both_scatters(c, &body->stms[at], &body->stms[i]),
                          at);

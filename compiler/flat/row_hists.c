@@ -266,7 +266,7 @@ static const SegOp *hist_of_value(const RowHist *h) {
                     body_of_value(h->s->c, op.op.body, h->value) };
   op.neutral += h->value;
   op.count = 1;
-  HistOp hist = { h->hist->dests + h->value, h->hist->width, op };
+  HistOp hist = { .dests = h->hist->dests + h->value, .width = h->hist->width, .op = op };
   const Atom *results = h->seg->body->results;
   Atom made[] = { results[h->number], results[h->seg->hist_count + h->position] };
   Body body = *h->seg->body;

@@ -96,6 +96,7 @@ typedef struct KernHist {
   const Access *dests;  // an index less than the tensor's rank
   const Term *width;
   KernOp op;
+  bool chained;  // the bins are those of the histogram before it
 } KernHist;
 
 typedef struct Axis {

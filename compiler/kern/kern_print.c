@@ -110,7 +110,7 @@ static void print_hists(Text *t, const Axis *axis) {
   for (int i = 0; i < axis->hist_count; i++) {
     const KernHist *hist = &axis->hists[i];
     text_newline(t);
-    text_add(t, "into");
+    text_add(t, hist->chained ? "then into" : "into");
     for (int k = 0; k < hist->op.count; k++) {
       text_add(t, k ? ", " : " ");
       print_indices(t, &hist->dests[k], hist->dests[k].tensor->rank - 1);

@@ -231,7 +231,8 @@ static const KernHist *map_hists(KernMapper *m, const KernHist *hists, int count
     Access *dests = new_array(Access, hists[i].op.count + 1);
     for (int k = 0; k < hists[i].op.count; k++)
       dests[k] = map_access(m, hists[i].dests[k], hists[i].dests[k].tensor->rank - 1);
-    out[i] = (KernHist){ dests, map_term(m, hists[i].width), map_op(m, hists[i].op) };
+    out[i] = (KernHist){ dests, map_term(m, hists[i].width), map_op(m, hists[i].op),
+                         hists[i].chained };
   }
   return out;
 }

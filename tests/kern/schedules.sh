@@ -922,5 +922,20 @@ END
 "$flc" dump --after imp --code gpu turned.fl > out
 expect 'rows without elements are not turned, however many' 2 'launch turn_rows_[0-9]+ <groups \(groups_[0-9]+ min' out
 
+cat > chained.fl << 'END'
+entry ends [n] [k] (a: [n]i64) (b: [n]i64) (x: [k]f32) : [k]f32 =
+  let f = map2 (\i j -> x[i] - x[j]) a b
+  in reduce_by_index (reduce_by_index (replicate k 0) (+) 0 a f) (+) 0 b (map f32.neg f)
+entry cells [n] (k: i64) (xs: [n]f32) : [k]f32 =
+  let (is, vs) = unzip (flatten (map (\x -> let c = i64.f32 x in [(c, x), (c + 1, 1 - x)]) xs))
+  in hist (+) 0 k is vs
+END
+"$flc" dump --recipes chained.fl > out
+sed -n '/^kernel .*seghist /,/^$/p' out | sed '/^kernel .*segmap/,$d' > out.hists
+some 'what a point adds in two places is one histogram' 'then into' out.hists
+expect 'and nothing is stored for it before' 2 '^kernel .*segmap ' out
+"$flc" dump --reproducible --recipes chained.fl > out
+expect 'but for floats in one order' 0 'then into' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -139,6 +139,7 @@ void gen_seg_scatter(Gen *g, const SegOp *seg) {
 typedef struct HistPart {
   Dest *dests;
   int count;
+  bool chained;
   Slot width, index;
   const Slot *left;     // the operator's left parameters: what is in the bin
   const Slot *results;  // ... and what goes there
@@ -153,7 +154,7 @@ typedef struct Hist {
 static bool take_hist(Machine *m, const Ins *ins, const SpaceNest *n) {
   const Hist *h = n->dests;
   for (int i = 0; i < h->count; i++)
-    for (int k = 0; k < h->parts[i].count; k++)
+    for (int k = 0; k < h->parts[i].count && !h->parts[i].chained; k++)
       if (!take(m, ins, &h->parts[i].dests[k])) return false;
   return true;
 }
@@ -221,6 +222,7 @@ static void finish_hist(Gen *g, SpaceNest *n, const HistOp *ops, int count,
   int value = count;
   for (int i = 0; i < count; i++) {
     h->parts[i].count = ops[i].op.count;
+    h->parts[i].chained = ops[i].chained;
     h->parts[i].width = gen_slot(g, ops[i].width);
     h->parts[i].index = results[i];
     gen_hist_op(g, &h->parts[i], &ops[i].op, results + value);
@@ -236,6 +238,10 @@ static void hist_dests(Gen *g, const SpaceNest *n, const HistOp *ops, VarVec use
   const Hist *h = n->dests;
   int at = 0;
   for (int i = 0; i < h->count; i++) {
+    if (ops[i].chained) {
+      h->parts[i].dests = h->parts[i - 1].dests;
+      continue;
+    }
     h->parts[i].dests = new_array(Dest, ops[i].op.count);
     for (int k = 0; k < ops[i].op.count; k++)
       h->parts[i].dests[k] = dest_new(g, ops[i].dests[k], to[at++], &used);

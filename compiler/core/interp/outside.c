@@ -107,7 +107,7 @@ static void note_dests(Gen *g, OutsideSeg *o, const SegOp *seg) {
   for (int d = 0; d < seg->dest_count; d++)
     note_dest(g, o, seg->dests[d].dest);
   for (int h = 0; h < seg->hist_count; h++)
-    for (int i = 0; i < seg->hists[h].op.count; i++)
+    for (int i = 0; i < seg->hists[h].op.count && !seg->hists[h].chained; i++)
       note_dest(g, o, seg->hists[h].dests[i]);
 }
 

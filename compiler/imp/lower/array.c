@@ -392,7 +392,7 @@ static bool seg_reads(Code *k, const Mem *mem, const SegOp *seg) {
   for (int d = 0; d < seg->dest_count; d++)
     dests += same_memory(k, mem, seg->dests[d].dest);
   for (int h = 0; h < seg->hist_count; h++)
-    for (int i = 0; i < seg->hists[h].op.count; i++)
+    for (int i = 0; i < seg->hists[h].op.count && !seg->hists[h].chained; i++)
       dests += same_memory(k, mem, seg->hists[h].dests[i]);
   return dests > 1 || code_mentions(k, mem, seg->body) ||
          (seg->after && code_mentions(k, mem, seg->after->body));

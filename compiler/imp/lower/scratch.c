@@ -12,7 +12,8 @@ typedef struct Span {
 // ---- where an array is accessed
 
 typedef struct Accesses {
-  Map *spans;  // Mem -> Span *
+  Map *spans;    // Mem -> Span *
+  Map *lengths;  // ImpBlock -> int *: statements in it
   int now;
 } Accesses;
 
@@ -33,6 +34,7 @@ static void note_loads(void *state, const ImpExp *e) {
 }
 
 static void note_block(Accesses *s, const ImpBlock *block) {
+  int first = s->now;
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = *at;
     imp_each_exp(stm, note_loads, s);
@@ -45,36 +47,25 @@ static void note_block(Accesses *s, const ImpBlock *block) {
     for (int i = 0; i < count; i++)
       note_block(s, inner[i]);
   }
+  map_put(s->lengths, block, new_node(int, s->now - first));
 }
 
 // ---- where it is needed
-
-static int block_length(const ImpBlock *block) {
-  int length = 0;
-  vec_each (const ImpStm **, stm, block) {
-    const ImpBlock *inner[2];
-    int count = imp_blocks(*stm, inner);
-    length++;
-    for (int i = 0; i < count; i++)
-      length += block_length(inner[i]);
-  }
-  return length;
-}
 
 static bool covers(Span outer, Span inner) {
   return outer.first <= inner.first && inner.last <= outer.last;
 }
 
 // Where the block, whose first statement has number `start`, needs what is accessed in `accesses`.
-static Span needed(const ImpBlock *block, int start, Span accesses) {
+static Span needed(const Map *lengths, const ImpBlock *block, int start, Span accesses) {
   Span out = { start, start };
   vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner), next = start + 1;
     for (int i = 0; i < count; i++) {
-      int length = block_length(inner[i]);
+      int length = *(const int *)map_get(lengths, inner[i]);
       if (covers((Span){ next, next + length - 1 }, accesses))
-        return needed(inner[i], next, accesses);
+        return needed(lengths, inner[i], next, accesses);
       next += length;
     }
     if (accesses.first >= start) out.first = start;
@@ -112,13 +103,13 @@ static void drop_unused(ScratchVec *scratch, const Map *spans) {
 }
 
 void share_scratch(ScratchVec *scratch, const ImpBlock *body) {
-  Accesses found = { .spans = map_new(NULL) };
+  Accesses found = { .spans = map_new(NULL), .lengths = map_new(NULL) };
   Span *spans = new_array(Span, scratch->count + 1);
   note_block(&found, body);
   drop_unused(scratch, found.spans);
   for (int i = 0; i < scratch->count; i++) {
     const Span *accesses = map_get(found.spans, scratch->at[i].mem);
-    spans[i] = accesses ? needed(body, 0, *accesses) : (Span){ 0, -1 };
+    spans[i] = accesses ? needed(found.lengths, body, 0, *accesses) : (Span){ 0, -1 };
   }
   for (int i = 0; i < scratch->count; i++) {
     if (scratch->at[i].mem->space != MEM_SCRATCH) continue;

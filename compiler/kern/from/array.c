@@ -211,7 +211,7 @@ static bool seg_reads(From *f, const Tensor *memory, const SegOp *seg) {
   for (int d = 0; d < seg->dest_count; d++)
     dests += lies_in(f, memory, seg->dests[d].dest);
   for (int h = 0; h < seg->hist_count; h++)
-    for (int i = 0; i < seg->hists[h].op.count; i++)
+    for (int i = 0; i < seg->hists[h].op.count && !seg->hists[h].chained; i++)
       dests += lies_in(f, memory, seg->hists[h].dests[i]);
   return dests > 1 || mentions(f, memory, seg->body) ||
          (seg->after && mentions(f, memory, seg->after->body));

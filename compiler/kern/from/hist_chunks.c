@@ -157,6 +157,8 @@ static void note_sizes(HistChunks *chunks, const SegOp *seg) {
 const HistChunks *from_hist_chunks(const From *f, const SegOp *seg,
                                    const View *const *outs, const Kern *plain) {
   if (seg->kind != SEG_HIST || from_is_plain_hist(seg, outs)) return NULL;
+  for (int o = 0; o < seg->hist_count; o++)
+    if (seg->hists[o].chained) return NULL;
   HistChunks *chunks = new (HistChunks);
   HistCode h = { seg, outs, chunks };
   chunks->count = kern_index(f->c, "chunks", f->b->loc);

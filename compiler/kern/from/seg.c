@@ -7,7 +7,7 @@ int seg_dests(const SegOp *seg, Atom *out) {
   for (int d = 0; d < seg->dest_count; d++)
     out[count++] = seg->dests[d].dest;
   for (int h = 0; h < seg->hist_count; h++)
-    for (int i = 0; i < seg->hists[h].op.count; i++)
+    for (int i = 0; i < seg->hists[h].op.count && !seg->hists[h].chained; i++)
       out[count++] = seg->hists[h].dests[i];
   return count;
 }
@@ -173,16 +173,16 @@ static KernHist hist_at(From *f, const SegCode *s, const HistOp *hist, int first
     View at = view_peel(s->outs[first + i], outer, s->seg->dim_count - 1);
     dests[i] = (Access){ at.tensor, at.start };
   }
-  return (KernHist){ dests, term_atom(hist->width), from_op(f, &hist->op) };
+  return (KernHist){ dests, term_atom(hist->width), from_op(f, &hist->op),
+                     hist->chained };
 }
 
 static void hist_row_of_arrays(From *f, const SegCode *s) {
   const SegOp *seg = s->seg;
-  int count = seg->body->result_count, outer = seg->dim_count - 1, dests = 0;
+  int count = seg->body->result_count, outer = seg->dim_count - 1;
+  int dests = seg_dests(seg, new_array(Atom, count + 1));
   const Term **scalars = from_scalars(count);
   const View **made = from_places(count);
-  for (int h = 0; h < seg->hist_count; h++)
-    dests += seg->hists[h].op.count;
   View *rows = new_array(View, dests + 1);
   const View **at = from_places(dests);
   for (int d = 0; d < dests; d++) {
@@ -199,7 +199,7 @@ static void hist_row_of_arrays(From *f, const SegCode *s) {
 bool from_is_plain_hist(const SegOp *seg, const View *const *outs) {
   for (int h = 0, next = 0; h < seg->hist_count; h++) {
     if (!from_scalar_ops(&seg->hists[h].op, 1)) return false;
-    for (int i = 0; i < seg->hists[h].op.count; i++, next++) {
+    for (int i = 0; i < seg->hists[h].op.count && !seg->hists[h].chained; i++, next++) {
       const View *out = outs[next];
       int last = out->tensor->rank - 1;
       bool plain = out->dim[out->rank - 1] == last && term_is_i64(out->start[last], 0) &&
@@ -219,8 +219,10 @@ static void hist_row(From *f, const SegCode *s) {
   int count = seg->body->result_count;
   const Term **scalars = from_scalars(count);
   KernHist *hists = new_array(KernHist, seg->hist_count + 1);
-  for (int h = 0, first = 0; h < seg->hist_count; first += seg->hists[h++].op.count)
+  for (int h = 0, first = 0; h < seg->hist_count; h++) {
+    if (h && !seg->hists[h].chained) first += seg->hists[h - 1].op.count;
     hists[h] = hist_at(f, s, &seg->hists[h], first);
+  }
   FromLoop loop;
   from_open_dim(&loop, f, AXIS_HIST, &seg->dims[seg->dim_count - 1]);
   from_body(&loop.inner, seg->body, scalars, from_places(count));

@@ -304,6 +304,7 @@ void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const
                      const Term *const *scalars, const View *const *made) {
   int first_value = op_count, first_dest = 0;
   for (int o = 0; o < op_count; o++) {
+    if (o && !ops[o].chained) first_dest += ops[o - 1].op.count;
     KernBuilder b;
     From inner = from_inner(f, &b);
     const Term *bin = scalars[o];
@@ -313,7 +314,6 @@ void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const
         term_and(term_at_most(term_i64(0), bin), term_less(bin, term_atom(ops[o].width)));
     if_then(f, inside, &b);
     first_value += ops[o].op.count;
-    first_dest += ops[o].op.count;
   }
 }
 

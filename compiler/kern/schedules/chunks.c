@@ -122,7 +122,7 @@ static const Term *most_chunks(Cut *x) {
   else {
     const Term *bins = term_i64(1);
     for (int i = 0; i < x->row->hist_count; i++)
-      bins = term_add(bins, x->row->hists[i].width);
+      if (!x->row->hists[i].chained) bins = term_add(bins, x->row->hists[i].width);
     most = term_quot(plain ? x->row->width : elements, bins);
   }
   return plain ? most : term_min(width, most);
@@ -475,13 +475,16 @@ static const Kern *scan_chunks(Cut *x) {
 
 // ---- histograms
 
+// The tensors into which a histogram goes by itself: chained ones have those of another.
+static int own_dests(const KernHist *hist) { return hist->chained ? 0 : hist->op.count; }
+
 static void make_copies(Cut *x) {
   int count = 0;
   for (int h = 0; h < x->row->hist_count; h++)
-    count += x->row->hists[h].op.count;
+    count += own_dests(&x->row->hists[h]);
   const Tensor **temps = new_array(const Tensor *, count + 1);
   for (int h = 0, next = 0; h < x->row->hist_count; h++)
-    for (int k = 0; k < x->row->hists[h].op.count; k++)
+    for (int k = 0; k < own_dests(&x->row->hists[h]); k++)
       temps[next++] = temp_new(x, "copies", x->row->hists[h].op.params[k]->type.elem,
                                x->row->hists[h].width);
   x->out->temps = temps;
@@ -543,6 +546,7 @@ static Axis all_bins(Cut *x, const KernHist *hist) {
 static void clear_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins) {
   for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
     const KernHist *hist = &copy->row->hists[h];
+    if (hist->chained) continue;
     Axis all = all_bins(x, hist);
     KernBuilder body = kern_builder(x->c, x->kern->loc);
     for (int k = 0; k < hist->op.count; k++)
@@ -556,6 +560,7 @@ static void copy_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *b
                       const Var *chunk) {
   for (int h = 0, next = 0; bins->own && h < copy->row->hist_count; h++) {
     const KernHist *hist = &copy->row->hists[h];
+    if (hist->chained) continue;
     Axis all = all_bins(x, hist);
     KernBuilder body = kern_builder(x->c, x->kern->loc);
     for (int k = 0; k < hist->op.count; k++, next++) {
@@ -575,8 +580,8 @@ static const KernHist *into_bins(const Copy *copy, const OwnBins *bins) {
   KernHist *hists = new_array(KernHist, copy->row->hist_count + 1);
   for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
     hists[h] = copy->row->hists[h];
+    if (h && !hists[h].chained) next += hists[h - 1].op.count;
     hists[h].dests = bins->at + next;
-    next += hists[h].op.count;
   }
   return hists;
 }
@@ -673,6 +678,7 @@ static const Kern *combine_equal(Cut *x, const Copy *copy) {
   Axis bins = all_bins(x, &copy->row->hists[0]);
   bins.bind = BIND_GRID;
   for (int h = 0, first = 0; h < copy->row->hist_count; h++) {
+    if (copy->row->hists[h].chained) continue;
     combine_bins(x, &body, copy, &copy->row->hists[h], first, bins.index);
     first += copy->row->hists[h].op.count;
   }
@@ -685,6 +691,7 @@ static const Kern *combine_copies(Cut *x) {
   KernBuilder b = kern_builder(x->c, x->kern->loc);
   for (int h = 0, first = 0; h < copy.row->hist_count; h++) {
     const KernHist *hist = &copy.row->hists[h];
+    if (hist->chained) continue;
     Axis bins = all_bins(x, hist);
     KernBuilder body = kern_builder(x->c, x->kern->loc);
     combine_bins(x, &body, &copy, hist, first, bins.index);
