@@ -101,7 +101,8 @@ const Core *pipeline_for_gpus(Compiler *c, const Core *flat) {
   const Core *first = checked_flat(c, flat_points_first(c, spread));
   const Core *moved = checked_flat(c, flat_move_arrays(c, first));
   const Core *turned = checked_flat(c, flat_turn_spaces(c, moved));
-  return checked_flat(c, flat_row_hists(c, turned));
+  const Core *joined = checked_flat(c, flat_join_spaces(c, turned));
+  return checked_flat(c, flat_row_hists(c, joined));
 }
 
 // For both profiles; recipes are for CPUs.

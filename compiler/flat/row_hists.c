@@ -134,11 +134,6 @@ typedef struct RowElements {
   Atom *at;
 } RowElements;
 
-static Atom positive(Builder *b, Atom size) {
-  bool known = size.kind == ATOM_CONST && size.u.constant.u.i > 0;
-  return known ? size : core_let(b, "divisor", exp_op2(OP_MAX, size, atom_i64(1)));
-}
-
 static Atom row_size(Builder *b, CoreType row) {
   Atom size = atom_i64(1);
   for (int d = 0; d < row.rank; d++)
@@ -192,7 +187,7 @@ static const Body *body_of_element(const RowHist *h, Builder *host, Subst *subst
   Atom *divisors = new_array(Atom, row.rank), *at = new_array(Atom, row.rank), i;
   int lookups = 0;
   for (int d = 0; d < row.rank; d++)
-    divisors[d] = positive(host, row.dims[d]);
+    divisors[d] = flat_divisor(host, row.dims[d]);
   find_place(&b, atom_var(p), divisors, row.rank, at, &i);
   subst_put(subst, h->seg->dims[h->seg->dim_count - 1].index, i);
   Element element = flat_element_new(h->s->c, &b, &lookups);

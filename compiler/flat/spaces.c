@@ -59,6 +59,11 @@ bool flat_makes_iota(const Exp *e) {
          atom_equal(seg->body->results[0], atom_var(seg->dims[0].index));
 }
 
+Atom flat_divisor(Builder *b, Atom size) {
+  bool known = size.kind == ATOM_CONST && size.u.constant.u.i > 0;
+  return known ? size : core_let(b, "divisor", exp_op2(OP_MAX, size, atom_i64(1)));
+}
+
 typedef struct Spaces {
   Compiler *c;
   SpaceRule *rule;

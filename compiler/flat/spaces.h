@@ -1,5 +1,5 @@
 // Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c,
-// row_hists.c, turned_spaces.c, moved_arrays.c).
+// row_hists.c, turned_spaces.c, moved_arrays.c, joined_spaces.c).
 #pragma once
 #include "flat/flat.h"
 
@@ -25,3 +25,6 @@ bool flat_makes_iota(const Exp *exp);
 
 // May the body fail, but for arrays of negative sizes?  Those are spaces of negative widths, too.
 bool flat_may_fail(const Body *body);
+
+// The size, or 1 if that is more: to divide by in a space of it.
+Atom flat_divisor(Builder *b, Atom size);

@@ -85,6 +85,9 @@ CASES = [
     ("dequantised", ["[64][64]u8", "[256]f32", "[64][64]f32"], "dequantised.top_0=F,dequantised.intra_1=F,dequantised.top_2=T", BLOCKS),
     ("near", ["[512]f32", "[256]f32"], "near.top_0=T", SHARED),
     ("payoff", ["[512][64]f32"], "payoff.redomap_0=T", ""),
+    ("sums_of_batches", ["[32][16][8]f32"], "sums_of_batches.top_0=F,sums_of_batches.intra_1=F,sums_of_batches.top_2=T", ""),
+    ("sums_of_batches", ["[32][16][40]f32"], "sums_of_batches.top_0=F,sums_of_batches.intra_1=F,sums_of_batches.top_2=T", ""),
+    ("smoothed_rows", ["[128][32]f32"], "smoothed_rows.top_0=T", ""),
 ]
 
 

@@ -155,7 +155,7 @@ const ImpExp *lower_term(KernCode *kc, const Term *t) {
 static const Mem *tile_memory(KernCode *kc, const Tensor *t, const ImpExp *count) {
   int64_t size = count->u.constant.u.i;
   vec_each (TileRoom *, room, kc->tiles)
-    if (room->user != kc->block && room->count == size && room->made == t->made &&
+    if (room->user != kc->block && room->count >= size && room->made == t->made &&
         room->mem->elem == t->elem) {
       room->user = kc->block;
       return room->mem;

@@ -3,6 +3,9 @@
 //   launch k <n items> (scratch a m)
 //   =>  if m * 4 <= segmap_own_bytes { launch k_own <groups of 64> (local a m * 64) } else { .. }
 //
+// So do those of items whose groups stage what they read (kern/schedules/groups.h), beside what is
+// staged.
+//
 // Why: tables of dynamic programs, rows that are sorted and stacks are read and written over and
 // over.  In global memory each such access is a request, and of the writes all reach the second
 // cache at least.  More bytes than that leave a multiprocessor too few items to hide what else
@@ -10,7 +13,7 @@
 #include "imp/lower/lower.h"
 #include <string.h>
 
-enum { GROUP = 64, OWN_BYTES = 288 };
+enum { GROUP = 64, OWN_BYTES = 288, LOCAL_BYTES = 32768 };
 
 static bool is_root(const Scratch *s) {
   return s->mem->space == MEM_SCRATCH && !s->within;
@@ -29,10 +32,25 @@ static const ImpExp *own_bytes(const Kernel *kernel) {
   return bytes;
 }
 
+static bool is_of_groups(const Kernel *kernel) {
+  return kernel->plan && kernel->group_size > 0;
+}
+
 // Some of local memory is all that a kernel may have.
 static bool may_lie_in_local(const Code *host, const Kernel *kernel) {
-  return host->lower->profile == PROFILE_GPU && !kernel->has_barrier &&
-         !kernel->uses_arena;
+  return host->lower->profile == PROFILE_GPU && !kernel->uses_arena &&
+         (!kernel->has_barrier || is_of_groups(kernel));
+}
+
+// What groups stage, which is of constant size.
+static int64_t staged_bytes(const Kernel *kernel) {
+  int64_t sum = 0;
+  for (int i = 0; i < kernel->scratch_count; i++) {
+    const Scratch *s = &kernel->scratch[i];
+    if (s->mem->space == MEM_LOCAL)
+      sum += s->count->u.constant.u.i * prim_size_bytes(s->mem->elem);
+  }
+  return sum;
 }
 
 // segmap_12  =>  segmap_own_12
@@ -43,11 +61,15 @@ static Name name_of_own(Code *host, Name name) {
 }
 
 void launch_own(Code *host, Kernel *kernel, const ImpStm *launch) {
+  ImpStm local = *launch;
   kernel->name = name_of_own(host, kernel->name);
   kernel->own_local = kernel->sized = true;
-  kernel->group_size = GROUP;
-  ImpStm local = *launch;
   local.u.launch.kernel = kernel;
+  if (launch->u.launch.groups) {
+    imp_add_stm(host->b, local);
+    return;
+  }
+  kernel->group_size = GROUP;
   local.u.launch.items = NULL;
   local.u.launch.groups = imp_ceil_div(launch->u.launch.items, imp_i64(GROUP));
   local.u.launch.group_size = imp_i64(GROUP);
@@ -55,16 +77,21 @@ void launch_own(Code *host, Kernel *kernel, const ImpStm *launch) {
 }
 
 const ImpExp *own_is_small(Code *host, const Kernel *kernel) {
-  const ImpExp *bytes = own_bytes(kernel);
-  return imp_op2(
-      OP_LE, bytes ? bytes : imp_i64(0),
+  const ImpExp *bytes = own_bytes(kernel), *small = NULL;
+  if (!bytes) bytes = imp_i64(0);
+  small = imp_op2(
+      OP_LE, bytes,
       tuning_param(host->lower, "segmap_own_bytes", "bytes", OWN_BYTES, OWN_BYTES));
+  if (!is_of_groups(kernel)) return small;
+  const ImpExp *all = imp_mul(bytes, imp_i64(kernel->group_size));
+  int64_t left = LOCAL_BYTES - staged_bytes(kernel);
+  return imp_op2(OP_LAND, small, imp_op2(OP_LE, all, imp_i64(left)));
 }
 
 bool launch_with_own(Code *host, const ImpStm *launch) {
   const Kernel *kernel = launch->u.launch.kernel;
-  if (!launch->u.launch.items || !may_lie_in_local(host, kernel) || !own_bytes(kernel))
-    return false;
+  if (!launch->u.launch.items && !is_of_groups(kernel)) return false;
+  if (!may_lie_in_local(host, kernel) || !own_bytes(kernel)) return false;
   ImpBuilder few = { .c = host->b->c, .loc = host->b->loc }, many = few;
   Code local = *host;
   local.b = &few;
