@@ -221,7 +221,7 @@ Map *emit_entry_live(const ImpEntry *entry);
 typedef Vec(const Mem *) MemVec;
 // The references that the guard's branches change; the first `taken` may lose their block to code
 // that overwrites it.
-MemVec emit_guard_slots(const ImpStm *guard, int *taken);
+MemVec emit_guard_slots(const ImpStm *stm, int *taken);
 // The same as emit_host_entry as a table (emit_script.c), for code without EXP_SPLIT.
 void emit_script(Emit *e, Text *t, const ImpEntry *entry, const char *profile);
 void emit_entry_call(Emit *e, Text *t, int number);

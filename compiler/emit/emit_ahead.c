@@ -54,7 +54,7 @@ static void pieces(Text *t, const Text *bytes, int number) {
   text_printf(t, "\nstatic const char *const ahead_%d[] = {", number);
   for (size_t i = 0; i < length; i += 4, words++) {
     bool line = words % WORDS_PER_LINE == 0,
-         literal = words % (WORDS_PER_LINE * LINES_PER_LITERAL) == 0;
+         literal = words % ((size_t)WORDS_PER_LINE * LINES_PER_LITERAL) == 0;
     if (line && words) text_add(t, literal ? "\"," : "\"");
     if (line) text_add(t, "\n  \"");
     add_word(t, at + i, length - i);

@@ -79,7 +79,7 @@ static Lambda scatter_function(Flatten *fl, const Atom *ys, int count) {
   for (int i = 0; i < count; i++) {
     params[i + 2] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])),
                             (Loc){ 0 });
-    results[2 * i] = index;
+    results[(size_t)i * 2] = index;
     results[2 * i + 1] = atom_var(params[i + 2]);
   }
   return lambda_new(params, count + 2, core_body(&b, results, 2 * count));
@@ -145,7 +145,7 @@ static Lambda computed_again(Flatten *fl, Lambda fn) {
   Atom kept = size_mul(&b, fn.body->results[0], atom_var(params[0]));
   Atom index = size_sub(&b, kept, atom_i64(1));
   for (int i = 0; i < count; i++) {
-    results[2 * i] = index;
+    results[(size_t)i * 2] = index;
     results[2 * i + 1] = fn.body->results[i + 1];
   }
   return lambda_new(params, fn.param_count + 1, core_body(&b, results, 2 * count));

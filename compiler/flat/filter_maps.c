@@ -60,7 +60,7 @@ static bool flag_of_place(const Body *body, Atom place, Atom *flag) {
 static bool keeps_elements(const SegOp *seg, Atom *flag) {
   for (int i = 0; i < seg->dest_count; i++)
     if (!seg->dests[i].ascending || !seg->dests[i].covered ||
-        !atom_equal(seg->body->results[2 * i], seg->body->results[0]) ||
+        !atom_equal(seg->body->results[(size_t)i * 2], seg->body->results[0]) ||
         atom_type(seg->body->results[2 * i + 1]).rank > 0)
       return false;
   return seg->dest_count > 0 && flag_of_place(seg->body, seg->body->results[0], flag);
@@ -304,7 +304,7 @@ static Stm without_kept(const FilterMap *f, Stm stm) {
     if (i < own && !is_wanted(f, stm.binders[i])) continue;
     dests[binders.count] = seg.dests[i];
     vec_push(&binders, stm.binders[i]);
-    vec_push(&results, seg.body->results[2 * i]);
+    vec_push(&results, seg.body->results[(size_t)i * 2]);
     vec_push(&results, seg.body->results[2 * i + 1]);
   }
   Body body = *seg.body;

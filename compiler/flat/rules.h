@@ -142,7 +142,7 @@ const SizeExp *flat_round_work(Builder *b, const Exp *loop);
 // terms of what is known before them; what it is made of is added to `b`.
 const SizeExp *flat_width_work(Builder *b, const Body *body, int first, Atom width);
 // The most operations of a seg-op within this one, at all of its points.  NULL if it has none.
-const SizeExp *flat_step_work(Builder *b, const Exp *seg);
+const SizeExp *flat_step_work(Builder *b, const Exp *exp);
 
 // ---- what only a loop reads of what was filled for it (loop_starts.c)
 

@@ -392,7 +392,7 @@ const Val *elab_range(Elab *e, Scope *s, const AstExp *exp, const char *name);
 const Val *elab_coerce(Elab *e, Scope *s, const AstExp *exp, const char *name);
 // Bool: all leaves are equal; arrays of different shapes are not.
 const Val *elab_equal(Elab *e, const Val *a, const Val *b, const char *name);
-const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *dims,
+const Val *elab_index(Elab *e, Scope *s, const Val *array, const AstDimVec *asts,
                       const char *name);  // slice.c
 
 // with path = value, in a scope.
@@ -406,7 +406,7 @@ typedef struct Update {
 // `target` with what the path leads to replaced (update.c).
 const Val *elab_update(const Update *u, const Val *target);
 // `array` with the elements at `dims` replaced by `v`.
-const Val *elab_update_array(const Update *u, const Val *array, const AstDimVec *dims,
+const Val *elab_update_array(const Update *u, const Val *array, const AstDimVec *asts,
                              const Val *v);
 
 // An element of an array value, without a check.

@@ -76,7 +76,7 @@ static const Var *offsets_of(const Spread *s, const SegOp *seg, Atom index) {
 static const Var *filter_offsets(const Spread *s, const SegOp *seg) {
   const Atom *results = seg->body->results;
   for (int i = 1; i < seg->dest_count; i++)
-    if (!atom_equal(results[2 * i], results[0])) return NULL;
+    if (!atom_equal(results[(size_t)i * 2], results[0])) return NULL;
   return offsets_of(s, seg, results[0]);
 }
 

@@ -430,9 +430,9 @@ Arr host_take(Code *k, const Var *binder, Atom source, const Body *body, int pos
 // The memory that `held` refers to, which is its last use, for overwriting.
 Arr host_overwrite(Code *k, const Var *binder, const Mem *held);
 bool host_is_plain(const Arr *arr);  // row-major from the beginning of its memory on
-const Mem *host_declare_mem(Code *host, const char *name, PrimType elem);
-const Mem *host_mem(Code *host, const char *name, PrimType elem, const ImpExp *count);
-void host_read(Code *host, const Var *var, const Mem *mem, const ImpExp *index);
+const Mem *host_declare_mem(Code *k, const char *name, PrimType elem);
+const Mem *host_mem(Code *k, const char *name, PrimType elem, const ImpExp *count);
+void host_read(Code *k, const Var *var, const Mem *mem, const ImpExp *index);
 Arr host_alloc(Code *k, const char *name, CoreType type);
 
 // ---- blocks with room for their borders (rooms.c)

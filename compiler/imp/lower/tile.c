@@ -233,10 +233,11 @@ static void store_whole(KernCode *kc, const Mem *mem, const ImpExp *base,
   const ImpExp *parts[TILE_HEIGHT];
   join_fields(kc, fields, size, parts);
   for (int i = 0; i < size; i++)
-    add_stm(kc, (ImpStm){ .kind = IMP_STORE,
-                          .u.store = { .mem = mem,
-                                       .index = imp_add(base, imp_i64(i * kc->lanes)),
-                                       .value = permuted_at_once(kc, parts[i]) } });
+    add_stm(kc, (ImpStm){
+                    .kind = IMP_STORE,
+                    .u.store = { .mem = mem,
+                                 .index = imp_add(base, imp_i64((int64_t)i * kc->lanes)),
+                                 .value = permuted_at_once(kc, parts[i]) } });
 }
 
 // Four neighbours of longer records: the inverse of loading a tile.

@@ -26,7 +26,7 @@ typedef struct NarrowRows {
 // Rows that a group takes at once: about a thousand elements.
 static const ImpExp *rows_of_group(const ImpExp *width) {
   const ImpExp *count = imp_i64(LEAST_ROWS);
-  for (int64_t rows = 2 * LEAST_ROWS; rows <= ROW_ITEMS; rows *= 2) {
+  for (int64_t rows = (int64_t)2 * LEAST_ROWS; rows <= ROW_ITEMS; rows *= 2) {
     const ImpExp *few = imp_op2(OP_LE, width, imp_i64(ROW_ITEMS / rows * FEW_WORDS));
     count = few->kind == IMP_CONST && !few->u.constant.u.i
                 ? count

@@ -4,13 +4,13 @@
 #include "kern/wide_lanes.h"
 #include <math.h>
 
-static const double SCALAR_DIVISION = 8, SCALAR_LIBRARY = 25;
-static const double VECTOR_DIVISION = 10, VECTOR_LIBRARY = 22;
+static const double scalar_division = 8, scalar_library = 25;
+static const double vector_division = 10, vector_library = 22;
 // How many times as long a store takes where lanes store along rows of their own; and where these
 // are more than one vector has: caches lose lines of so many before these are full.
-static const double ALONG_ROWS = 2, MANY_ROWS = 4;
+static const double along_rows = 2, many_rows = 4;
 // Lanes from any of two vectors.
-static const double VECTOR_PICK = 1.2;
+static const double vector_pick = 1.2;
 
 // ---- sizes
 
@@ -169,14 +169,14 @@ static double op_cycles(const Cost *s, const Term *t, bool vector) {
   bool divides = cost == COST_DIVISION && prim_is_int(type);
   bool by_lanes = vector && (!op_vector(op, type) || (divides && prim_bits(type) == 64));
   double scalar = cost == COST_CHEAP      ? SCALAR_OP
-                  : cost == COST_DIVISION ? SCALAR_DIVISION
-                                          : SCALAR_LIBRARY;
+                  : cost == COST_DIVISION ? scalar_division
+                                          : scalar_library;
   if (!vector) return scalar;
   if (by_lanes) return s->lanes * (scalar + 1);
-  if (divides) return (VECTOR_DIVISION + 4 * VECTOR_OP) * cost_vectors(s, PRIM_F64);
+  if (divides) return (vector_division + 4 * VECTOR_OP) * cost_vectors(s, PRIM_F64);
   double one = cost == COST_CHEAP      ? VECTOR_OP
-               : cost == COST_DIVISION ? VECTOR_DIVISION
-                                       : VECTOR_LIBRARY;
+               : cost == COST_DIVISION ? vector_division
+                                       : vector_library;
   return one * cost_vectors(s, type);
 }
 
@@ -208,7 +208,7 @@ static void count_term(const Cost *s, const Term *t) {
   if (t->kind == TERM_OP) {
     OpCost cost = op_cost(t->u.op.op, t->u.op.operands);
     if (cost != COST_CHEAP)
-      one = cost == COST_DIVISION ? VECTOR_DIVISION : VECTOR_LIBRARY;
+      one = cost == COST_DIVISION ? vector_division : vector_library;
   }
   s->count->operations += s->times;
   s->count->least += s->times * one * prim_size_bytes(t->type) / VECTOR_BYTES;
@@ -295,8 +295,8 @@ double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads)
   double picks = picks_of(apart, loads);
   if (apart == MOST_APART && loads == apart && s->lanes == MOST_LANES &&
       prim_size_bytes(access->tensor->elem) == 1)  // turned by rows of 64 bytes
-    return 2 * (VECTOR_ACCESS + VECTOR_PICK) + MOST_APART * VECTOR_PICK;
-  return ((double)apart * VECTOR_ACCESS + picks * VECTOR_PICK) *
+    return 2 * (VECTOR_ACCESS + vector_pick) + MOST_APART * vector_pick;
+  return ((double)apart * VECTOR_ACCESS + picks * vector_pick) *
          cost_vectors(s, access->tensor->elem);
 }
 
@@ -310,7 +310,7 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
       return (VECTOR_ACCESS + VECTOR_OP) * cost_vectors(s, access->tensor->elem);
     if (apart && load) return cost_apart(s, access, apart, 1);
     if (load && known_apart(s, access) == -1)
-      return (VECTOR_ACCESS + VECTOR_PICK) * cost_vectors(s, access->tensor->elem);
+      return (VECTOR_ACCESS + vector_pick) * cost_vectors(s, access->tensor->elem);
     return load && is_tile_access(s, access, set) ? by_lanes / TILE_HEIGHT : by_lanes;
   }
   double whole = VECTOR_ACCESS * cost_vectors(s, access->tensor->elem);
@@ -344,7 +344,7 @@ static double cost_along_rows(const Cost *s, const Access *access, AxisSet set) 
                cost_over_lanes(s, set) && !cost_vector_access(s, access) &&
                cost_is_affine(s, access);
   if (!along) return 1;
-  return rows_of_store(s, access, set) > MOST_LANES ? MANY_ROWS : ALONG_ROWS;
+  return rows_of_store(s, access, set) > MOST_LANES ? many_rows : along_rows;
 }
 
 void cost_access(Cost *s, const Access *access, AxisSet value, bool load) {

@@ -5,19 +5,19 @@
 #include <math.h>
 
 // Cycles, beside those of cost.h.
-static const double CALL = 40, ROUND = 1;
+static const double call_cost = 40, round_cost = 1;
 // A branch on all lanes, which the device's compiler moves nothing across.
-static const double CHECK_OF_LANES = 10;
+static const double check_of_lanes = 10;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
-static const double SEARCH_ROUND = 8;
+static const double search_round = 8;
 // Rounds of the last lane that leaves a loop, as parts of the mean; and of the last one that finds
 // what it looks for: those of most points are few.
-static const double LAST_TO_END = 1.5, LAST_TO_FIND = 4;
+static const double last_to_end = 1.5, last_to_find = 4;
 // The part of a round's latency that processors do not fill with what comes behind.
-static const double WAITED_FOR = 0.75;
+static const double waited_for = 0.75;
 // A new row of the grid's runs, where rows are short.
-static const double GRID_ROW = 10;
-static const double MASKING = 3, FEW_ROUNDS = 64;
+static const double grid_row = 10;
+static const double masking = 3, few_rounds = 64;
 
 static void cost_block(Cost *s, const KernBlock *block);
 
@@ -57,7 +57,7 @@ static void cost_lock(Cost *s, const KernStm *stm) {
   if (axis->bind == BIND_LANE && kern_is_wide(axis) &&
       !cost_is_plain(stm, inner.vary, false)) {
     inner.times *= width;  // a loop that stays one
-    cost_add(&inner, ROUND);
+    cost_add(&inner, round_cost);
   } else if (axis->bind == BIND_LANE) {
     inner.lanes = width;
   } else {
@@ -85,9 +85,9 @@ static void cost_rounds(Cost *s, const Var *const *params, int count,
   double before = s->cycles;
   cost_block(s, body);
   if (count == 0 || trips < FORESEEN) return;
-  double enough = (s->cycles - before) / (s->times * WAITED_FOR);
+  double enough = (s->cycles - before) / (s->times * waited_for);
   double waits = kern_round_latency(params, count, body, s->lanes > 0, enough);
-  s->cycles = fmax(s->cycles, before + s->times * WAITED_FOR * waits);
+  s->cycles = fmax(s->cycles, before + s->times * waited_for * waits);
   if (s->lanes && kern_follows_reads(params, count, body))
     s->cycles += s->times * FOLLOWED_READ;
 }
@@ -111,7 +111,7 @@ static double speed_by_itself(const Cost *s, const Axis *axis, double trips) {
   if (axis->width->kind == TERM_CONST)
     while (lanes > trips)
       lanes /= 2;
-  bool few = s->guess->trips < FEW_ROUNDS && trips == s->guess->trips;
+  bool few = s->guess->trips < few_rounds && trips == s->guess->trips;
   double full = few ? floor(trips / lanes) * lanes : trips;
   bool halves = few && axis->role == AXIS_MAP && s->among_loops;
   double half = halves ? floor((trips - full) / (lanes / 2)) * (lanes / 2) : 0;
@@ -137,7 +137,7 @@ static int loops_in(const KernBlock *block) {
 
 static void cost_seq(Cost *s, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
-  if (is_short_row(axis)) cost_add(s, GRID_ROW);
+  if (is_short_row(axis)) cost_add(s, grid_row);
   Cost inner = *s;
   if (axis->bind == BIND_GRID) inner.among_loops = loops_in(axis->body) > 1;
   inner.in_loop |= axis->bind != BIND_GRID;
@@ -148,10 +148,10 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   cost_put(s, axis->index, trips > 1 ? trips / 2 : 0);
   if (!s->lanes && !s->count && kern_vectorises_itself(stm))
     inner.times /= speed_by_itself(s, axis, trips);
-  if (axis->bind != BIND_GRID) cost_add(&inner, ROUND + (differs ? MASKING : 0));
+  if (axis->bind != BIND_GRID) cost_add(&inner, round_cost + (differs ? masking : 0));
   if (axis->role == AXIS_LOOP && !s->lanes &&
       kern_searches(axis->params, axis->param_count, axis->body))
-    cost_add(&inner, SEARCH_ROUND);
+    cost_add(&inner, search_round);
   int carried = axis->role == AXIS_LOOP ? axis->param_count : 0;
   cost_rounds(&inner, axis->params, carried, axis->body, trips);
   cost_ops(&inner, axis, 1);
@@ -208,7 +208,7 @@ static int side_count(const KernStm *stm) {
 static void cost_if(Cost *s, const KernStm *stm) {
   bool differs = cost_over_lanes(s, cost_set(s, stm->u.cond.condition));
   cost_term(s, stm->u.cond.condition);
-  cost_add(s, differs ? MASKING * side_count(stm) : 1);
+  cost_add(s, differs ? masking * side_count(stm) : 1);
   int usual = stm->u.cond.usual;
   double part = differs ? 1 : usual ? usual / 100.0 : 0.6;
   double other = differs ? 1 : usual ? 1 - part : 0.6;
@@ -226,12 +226,12 @@ static void cost_while(Cost *s, const KernStm *stm) {
       cost_over_lanes(s, vary_var(s->vary, stm->u.loop.params[stm->u.loop.which]));
   bool tries = differs && kern_tries(s->vary, stm);
   Cost inner = *s;
-  inner.times *= s->guess->trips * (tries ? LAST_TO_FIND : differs ? LAST_TO_END : 1);
+  inner.times *= s->guess->trips * (tries ? last_to_find : differs ? last_to_end : 1);
   inner.bounded |= differs;
-  cost_add(&inner, ROUND + (differs ? MASKING : 0));
+  cost_add(&inner, round_cost + (differs ? masking : 0));
   if (!s->lanes &&
       kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))
-    cost_add(&inner, SEARCH_ROUND);
+    cost_add(&inner, search_round);
   cost_rounds(&inner, stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body,
               s->guess->trips);
   s->cycles = inner.cycles;
@@ -290,14 +290,14 @@ static void cost_stm(Cost *s, const KernStm *stm) {
   case KERN_LOAD: cost_load(s, stm); return;
   case KERN_STORE: cost_store(s, stm); return;
   case KERN_ALLOC: return;
-  case KERN_ROOM: cost_add(s, CALL); return;
+  case KERN_ROOM: cost_add(s, call_cost); return;
   case KERN_AXIS: cost_axis(s, stm); return;
   case KERN_IF: cost_if(s, stm); return;
   case KERN_WHILE: cost_while(s, stm); return;
-  case KERN_CALL: cost_add(s, CALL); return;
+  case KERN_CALL: cost_add(s, call_cost); return;
   case KERN_CHECK:
     cost_term(s, stm->u.check.condition);
-    cost_add(s, cost_over_lanes(s, cost_set(s, stm->u.check.condition)) ? CHECK_OF_LANES
+    cost_add(s, cost_over_lanes(s, cost_set(s, stm->u.check.condition)) ? check_of_lanes
                                                                         : 0.5);
     return;
   }

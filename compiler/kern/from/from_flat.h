@@ -40,10 +40,10 @@ void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
 // One element's contributions to its histograms; dests: all destinations in order; scalars and
 // made: the results of its function.
 void from_hist_round(From *f, const HistOp *ops, int op_count, const View *const *dests,
-                     const Term *const *scalars, const View *const *made);
+                     const Term *const *scalars, const View *const *arrays);
 // dest[bin] = op dest[bin] values, for one histogram whose bin is inside.
 void from_hist_add(From *f, const HistOp *hist, const View *const *dests, const Term *bin,
-                   const Term *const *scalars, const View *const *made);
+                   const Term *const *scalars, const View *const *arrays);
 
 // ---- seg-ops (from/seg.c)
 // A seg-op whose results go to `outs`, one per binder (destinations of scatters and histograms:
