@@ -18,11 +18,11 @@ enum {
       32,  // of elements; those of narrow ones go in blocks that overlap: schedules/wide.c
 };
 
-typedef enum InPlace {
+typedef enum PlacedExtent {
   IN_PLACE_PART,   // where a store is left out
   IN_PLACE_WHOLE,  // also where none is
   IN_PLACE_ALL,    // likewise; and `out` may be loaded, and parts of `from` be saved
-} InPlace;
+} PlacedExtent;
 
 typedef struct Placing {
   KernMapper mapper;
@@ -307,7 +307,7 @@ bool in_place_fits(const Kern *kern, const KernBlock *block, ArrayPlace out,
 }
 
 static const KernBlock *placed(Compiler *c, const Kern *kern, const KernBlock *block,
-                               ArrayPlace out, ArrayPlace from, InPlace how) {
+                               ArrayPlace out, ArrayPlace from, PlacedExtent how) {
   bool all = how == IN_PLACE_ALL;
   Placing p = placing(kern, out, from);
   p.all = all;
@@ -444,7 +444,8 @@ static const KernBlock *ring_in_place(Ringing *r, const Axis *loop, int p, int s
              from = { store.tensor, term_var(loop->params[p]) };
   bool all =
       store.tensor->rank - 1 >= LARGE_RANK && prim_bits(store.tensor->elem) >= LARGE_BITS;
-  const KernBlock *body = placed(r->mapper.c, r->kern, loop->body, out, from, IN_PLACE_PART);
+  const KernBlock *body =
+      placed(r->mapper.c, r->kern, loop->body, out, from, IN_PLACE_PART);
   bool stays = body != NULL;
   if (!stays && all)
     body = placed(r->mapper.c, r->kern, loop->body, out, from, IN_PLACE_ALL);
