@@ -672,6 +672,13 @@ END
 some 'points of maps that sum up in several loops go in lanes' ' inner points in lanes, 1 rows by 2 vectors.*<- choice 1' out
 expect 'an array that was reshaped there and back lies where it was' 0 'alloc apart' out
 
+cat > fields.fl << 'END'
+entry main [n] [m] (steps: i64) (a: *[n][m]f32) (b: [n][m]f32) : [n][m]f32 =
+  loop a for i < steps do tabulate_2d n m (\i j -> if i == 0 then 0 else a[i, j] - (b[i, j] - b[i - 1, j]))
+END
+"$flc" dump --after imp fields.fl > out
+some 'a map of all elements lies where the array lay that dies with it' '= unique a_' out
+
 cat > turned.fl << 'END'
 entry main [n] [m] (a: [2][n][m]i32) (by: [2]i64) (k: i64) : [2][n][m]i32 =
   loop f = a for _t < k do tabulate_3d 2 n m (\q i j -> 1 + f[q, i, (j - by[q]) % m])
