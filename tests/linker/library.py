@@ -16,7 +16,7 @@ BUILTINS = Path(__file__).resolve().parents[2] / "runtime/kernels/builtins.cl"
 VENDORS = Path("/etc/OpenCL/vendors")
 KINDS = ("avx2", "avx512")  # for processors with these; others read the whole
 # What has no word of its own there: versions for sizes; and what a header of OpenCL's makes of conversions.
-OTHERS = re.compile(r"(atom|atomic)_|v(load|store)[0-9]+$|v(load|store)_half(_rt[enpz])?$|convert_[a-z]+[0-9]*$")
+OTHERS = re.compile(r"(atom|atomic)_|v(load|store)[0-9]+$|v(load|store)_half[0-9]*(_rt[enpz])?$|convert_[a-z]+[0-9]*$")
 EXTERNAL, INTERNAL = 0, 8
 
 
