@@ -17,7 +17,7 @@ GROUPS = [
     ("First steps", ["tour", "from-numpy", "from-futhark", "from-cuda", "gallery"]),
     ("The language", ["language", "errors", "test-blocks", "packages", "literate", "editors"]),
     ("Programs", ["cli", "python", "c-api", "machines", "opencl", "cuda"]),
-    ("Speed", ["advice", "reading-trees", "tuning", "tree-schema", "profiling", "recipes", "performance", "benchmarks"]),
+    ("Speed", ["advice", "reading-trees", "tuning", "tree-schema", "profiling", "recipes", "performance", "beside-c", "benchmarks"]),
     ("The compiler", ["status", "how-it-works", "kernels", "architecture", "changing"]),
 ]
 BENCHMARKS = "benchmarks"  # its page comes from another folder
