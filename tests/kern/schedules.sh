@@ -264,6 +264,17 @@ END
 "$flc" dump --recipes distances.fl > out
 some 'rows that many others are compared with lie side by side' '^  stage m' out
 
+cat > energies.fl << 'END'
+entry by_loops [n] [m] [d] (ps: [n][d]f32) (qs: [m][d]f32) : f32 =
+  f32.sum (map (\p -> f32.sum (map (\q -> f32.exp (loop s = 0 for k < d do s + p[k] * q[k])) qs)) ps)
+entry by_columns [n] [m] [d] (ps: [n][d]f32) (qs: [d][m]f32) : f32 =
+  f32.sum (map (\p -> f32.minimum (map (\q -> f32.sum (map2 (*) p q)) (transpose qs))) ps)
+END
+"$flc" dump --explain energies.fl > out
+some 'what is summed up over pairs has rows side by side' 'sums of loops in lanes, rows staged +<- choice 1' out
+some 'long rows go together' 'pairs of 4 rows by 1 vectors +<- choice 2' out
+some 'and columns, where they lie side by side' 'pairs of 4 rows by 2 vectors +<- choice' out
+
 cat > product.fl << 'END'
 entry main [n] [m] [k] (a: [k][n]f32) (b: [m][k]f32) : [n][m]f32 =
   map (\row -> map (\column -> f32.sum (map2 (*) row column)) b) (transpose a)

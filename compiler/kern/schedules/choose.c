@@ -306,6 +306,7 @@ const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   vec_push(&all, plain);
   if (use != USE_FEW) schedule_rows(s, &all);
   if (use != USE_FEW) schedule_sums_of_loops(s, &all);
+  if (use != USE_FEW) schedule_pairs(s, &all);
   if (use == USE_POINTS) add_points(s, &all);
   if (use == USE_CHUNKS) schedule_rows_of_chunks(s, &all);
   if (use != USE_FEW) schedule_sweep(s, &all, use == USE_CHUNKS);

@@ -63,8 +63,7 @@ void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than) {
   }
 }
 
-// Points in lanes with the rows that they read again, if those are not long, side by side.
-static void add_staged_rows(const Schedule *s, Candidates *out, const Candidate *points) {
+void schedule_rows_staged(const Schedule *s, Candidates *out, const Candidate *points) {
   Candidate cand = *points;
   AxisStms axes = schedule_innermost(cand.recipe.kern);
   if (cand.recipe.failed || schedule_are_many(&axes)) return;
@@ -98,7 +97,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   schedule_offer(s, out, &cand);
   if (lanes == LANES) schedule_rows_by_fours(s, out, &cand);
-  if (lanes == LANES) add_staged_rows(s, out, &cand);
+  if (lanes == LANES) schedule_rows_staged(s, out, &cand);
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.

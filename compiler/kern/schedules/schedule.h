@@ -119,6 +119,9 @@ void schedule_more_tiles(const Schedule *s, Candidates *out);
 void schedule_rows_of_chunks(const Schedule *s, Candidates *out);
 // What the lanes of a candidate sum up, each a row of its own, four elements at once.
 void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate *points);
+// A candidate's points in lanes with the rows that they read again, if those are not long, side by
+// side.
+void schedule_rows_staged(const Schedule *s, Candidates *out, const Candidate *points);
 // Many points, or elements of rows within points, for the device's compiler (wide.c).
 void schedule_wide(const Schedule *s, Candidates *out);
 // Products of matrices and the like (products.c).
@@ -130,3 +133,5 @@ void schedule_sweep(const Schedule *s, Candidates *out, bool chunks);
 // Maps of loops within points in lanes; sums of what loops compute (within.c).
 void schedule_within(const Schedule *s, Candidates *out);
 void schedule_sums_of_loops(const Schedule *s, Candidates *out);
+// Sums over pairs (pairs.c).
+void schedule_pairs(const Schedule *s, Candidates *out);

@@ -147,5 +147,7 @@ void schedule_sums_of_loops(const Schedule *s, Candidates *out) {
       schedule_pieces(&cand.recipe, (*stm)->u.axis->name, false);
   vec_each (const KernStm **, stm, &rows)
     if (!schedule_is_within(*stm, &sums)) schedule_add_row(s, &cand.recipe, *stm);
-  if (schedule_offer(s, out, &cand)) schedule_rows_by_fours(s, out, &cand);
+  if (!schedule_offer(s, out, &cand)) return;
+  schedule_rows_by_fours(s, out, &cand);
+  schedule_rows_staged(s, out, &cand);
 }
