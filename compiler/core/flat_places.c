@@ -1,11 +1,14 @@
 // let a = map n (\i -> replicate m i) (iota n)   let b = replicate n (iota m)
 // reshape [n * m] a   reshape [n * m] b
 //   =>   map (\k -> k // m) (iota (n * m))   map (\k -> k %% m) (iota (n * m))
+// reshape [n * m] (map n (\\x -> map m (\\y -> f x y) ys) xs)
+//   =>   map (\\k -> f xs[k // m] ys[k %% m]) (iota (n * m))
+//   where f computes one scalar, and one histogram or filter alone reads it
 //
 // Needs, keeps: Core; binders unique.
-// Why: all pairs of indices in one dimension, as filters and sums of them take them, need not be
-// stored: what reads them computes them (`fuse`), by loops over rows in the end
-// (kern/schedules/rows_within.c, kern/tidy/unflatten.c).
+// Why: all pairs of indices in one dimension, as filters and sums of them take them, or what is
+// made for all pairs to be counted, need not be stored: what reads them computes them (`fuse`), by
+// loops over rows in the end (kern/schedules/rows_within.c, kern/tidy/unflatten.c).
 #include "base/map.h"
 #include "core/core.h"
 #include "core/passes.h"
@@ -26,6 +29,9 @@ typedef struct FlatPlaces {
   Compiler *c;
   Map *defs;   // Var -> const MadeBy *
   Map *given;  // Var -> const Given *: of the maps around what is asked for
+  Map *uses;   // Var -> int *: how often it is mentioned
+  Map *
+      read;  // Var -> what goes through its elements once, in order: a histogram, a filter
 } FlatPlaces;
 
 static void note_statement(FlatPlaces *x, const Stm *stm) {
@@ -74,13 +80,124 @@ static bool place_element(FlatPlaces *x, Atom array, const Atom *at, Atom *out) 
   return counts;
 }
 
+// ---- what scalars are made of
+
+// The code that makes an element of a nest of maps.
+typedef struct PairCode {
+  Compiler *c;
+  Builder *b;
+  Subst *subst;
+  Map *maps;  // Var -> const MadeBy *: the maps, and what is repeated, within the nest
+} PairCode;
+
+static bool array_element(PairCode *p, Atom a, const Atom *at, Atom *out);
+
+static bool is_nest(const Exp *e) {
+  return e->kind == EXP_MAP || e->kind == EXP_REPLICATE;
+}
+
+static bool is_scalar_code(const Stm *stm) {
+  return stm->binder_count == 1 && stm->binders[0]->type.rank == 0 &&
+         (exp_is_scalar(stm->exp) || stm->exp->kind == EXP_INDEX ||
+          stm->exp->kind == EXP_ATOM);
+}
+
+static bool mentions_map(const PairCode *p, const Exp *exp) {
+  VarVec free = core_free_exp(exp);
+  vec_each (const Var **, var, &free)
+    if (map_has(p->maps, *var)) return true;
+  return false;
+}
+
+static bool add_scalar(PairCode *p, const Stm *stm) {
+  if (!is_scalar_code(stm) || mentions_map(p, stm->exp)) return false;
+  p->b->loc = stm->loc;
+  Atom value = core_let(p->b, "value", core_rename_exp(p->c, p->subst, stm->exp));
+  subst_put(p->subst, stm->binders[0], value);
+  return true;
+}
+
+static bool body_element(PairCode *p, const Body *body, int k, const Atom *at,
+                         Atom *out) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    if (!is_nest(stm->exp)) {
+      if (!add_scalar(p, stm)) return false;
+      continue;
+    }
+    for (int r = 0; r < stm->binder_count; r++)
+      map_put(p->maps, stm->binders[r], new_node(MadeBy, .stm = stm, .result = r));
+  }
+  return array_element(p, body->results[k], at, out);
+}
+
+// One of a map's inputs: the element, or the row, at that place.
+static bool bind_input(PairCode *p, const Var *param, Atom array, const Atom *at) {
+  Atom element;
+  bool inner = array.kind == ATOM_VAR && map_has(p->maps, array.u.var);
+  if (param->type.rank && inner) return false;
+  if (param->type.rank)
+    element = core_let(p->b, "row", exp_index(subst_atom(p->subst, array), at, 1, false));
+  else if (!array_element(p, array, at, &element))
+    return false;
+  subst_put(p->subst, param, element);
+  return true;
+}
+
+static bool element_of_nest(PairCode *p, const Soac *soac, int k, const Atom *at,
+                            Atom *out) {
+  for (int i = 0; i < soac->array_count; i++)
+    if (!bind_input(p, soac->fn.params[i], soac->arrays[i], at)) return false;
+  return body_element(p, soac->fn.body, k, at + 1, out);
+}
+
+static bool array_element(PairCode *p, Atom a, const Atom *at, Atom *out) {
+  const MadeBy *made = a.kind == ATOM_VAR ? map_get(p->maps, a.u.var) : NULL;
+  if (made && made->stm->exp->kind == EXP_REPLICATE)
+    return array_element(p, made->stm->exp->u.replicate.value, at + 1, out);
+  if (made) return element_of_nest(p, &made->stm->exp->u.soac, made->result, at, out);
+  int rank = atom_type(a).rank;
+  *out = subst_atom(p->subst, a);
+  if (rank) *out = core_let(p->b, "x", exp_index(*out, at, rank, false));
+  return true;
+}
+
+static bool is_mentioned_once(const FlatPlaces *x, Atom a) {
+  const int *count = map_get(x->uses, a.u.var);
+  return count && *count == 1;
+}
+
+// Does a nest of maps make the array, for one reader alone?
+static bool scalar_element(FlatPlaces *x, Builder *b, Atom array, const Atom *at,
+                           Atom *out) {
+  const MadeBy *made = maker_of(x, array);
+  if (!made || !is_nest(made->stm->exp) || !is_mentioned_once(x, array)) return false;
+  PairCode p = { .c = x->c, .b = b, .subst = subst_new(), .maps = map_new(NULL) };
+  map_put(p.maps, array.u.var, made);
+  return array_element(&p, array, at, out);
+}
+
+static bool is_read_in_order(const FlatPlaces *x, const Stm *stm) {
+  const Var *flat = stm->binders[0];
+  return map_has(x->read, flat) && is_mentioned_once(x, atom_var(flat));
+}
+
 // ---- reshapes
 
+// The element at these indices, computed: a place, or a scalar that one reader takes.
+static bool element_at(FlatPlaces *x, Builder *b, const Stm *stm, const Atom *at,
+                       Atom *out) {
+  Atom array = stm->exp->u.reshape.array;
+  x->given = map_new(NULL);
+  if (atom_type(array).elem == PRIM_I64 && place_element(x, array, at, out)) return true;
+  return is_read_in_order(x, stm) && scalar_element(x, b, array, at, out);
+}
+
 // NULL: the array is no such one.
-static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Exp *e) {
-  Atom array = e->u.reshape.array;
-  CoreType type = atom_type(array);
-  if (e->u.reshape.rank != 1 || type.rank < 2 || type.elem != PRIM_I64) return NULL;
+static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Stm *stm) {
+  const Exp *e = stm->exp;
+  CoreType type = atom_type(e->u.reshape.array);
+  if (e->u.reshape.rank != 1 || type.rank < 2) return NULL;
   Builder in = builder_new(x->c, b->loc);
   const Var *k = var_new(x->c, name_of(x->c->names, "k"), type_scalar(PRIM_I64), b->loc);
   Atom *at = new_array(Atom, type.rank + 1), left = atom_var(k), element;
@@ -89,24 +206,48 @@ static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Exp *e) {
     left = core_let(&in, "row", exp_op2(OP_QUOT, left, type.dims[i]));
   }
   at[0] = left;
-  x->given = map_new(NULL);
-  if (!place_element(x, array, at, &element)) return NULL;
+  if (!element_at(x, &in, stm, at, &element)) return NULL;
   Atom width = e->u.reshape.dims[0];
   Atom is = core_let(b, "is", exp_iota(width, atom_i64(0), atom_i64(1)));
   Lambda fn = lambda_new(mem_copy(&k, sizeof k), 1, core_body(&in, &element, 1));
   return exp_map(width, fn, &is, 1);
 }
 
+static void note_read(FlatPlaces *x, const Atom *arrays, int count) {
+  for (int i = 0; i < count; i++)
+    if (arrays[i].kind == ATOM_VAR) map_put(x->read, arrays[i].u.var, x);
+}
+
+static bool all_are_read(const FlatPlaces *x, const Stm *stm) {
+  for (int k = 0; k < stm->binder_count; k++) {
+    Atom result = atom_var(stm->binders[k]);
+    if (!map_has(x->read, result.u.var) || !is_mentioned_once(x, result)) return false;
+  }
+  return true;
+}
+
+// From the end: what maps make for such readers, they read in order as well.
+static void find_readers(FlatPlaces *x, const Body *body) {
+  for (int i = body->stm_count - 1; i >= 0; i--) {
+    const Stm *stm = &body->stms[i];
+    const Exp *e = stm->exp;
+    if (e->kind == EXP_HIST)
+      note_read(x, e->u.hist.arrays, e->u.hist.array_count);
+    else if (e->kind == EXP_FILTER || (e->kind == EXP_MAP && all_are_read(x, stm)))
+      note_read(x, e->u.soac.arrays, e->u.soac.array_count);
+  }
+}
+
 static const Body *places_in_body(CoreMapper *m, const Body *body) {
   FlatPlaces *x = m->state;
   Builder b = builder_new(x->c, (Loc){ 0 });
   bool changed = false;
+  find_readers(x, body);
   for (int i = 0; i < body->stm_count; i++) {
     Stm stm = body->stms[i];
     b.loc = stm.loc;
     stm.exp = core_map_exp(m, stm.exp);
-    const Exp *flat =
-        stm.exp->kind == EXP_RESHAPE ? in_one_dimension(x, &b, stm.exp) : NULL;
+    const Exp *flat = stm.exp->kind == EXP_RESHAPE ? in_one_dimension(x, &b, &stm) : NULL;
     if (flat) stm.exp = flat;
     changed = changed || stm.exp != body->stms[i].exp;
     note_statement(x, mem_copy(&stm, sizeof stm));
@@ -116,7 +257,9 @@ static const Body *places_in_body(CoreMapper *m, const Body *body) {
 }
 
 static const Body *rewrite_places(Compiler *c, const Body *body) {
-  FlatPlaces x = { .c = c, .defs = map_new(NULL) };
+  FlatPlaces x = {
+    .c = c, .defs = map_new(NULL), .uses = core_uses(body), .read = map_new(NULL)
+  };
   CoreMapper m = { .body = places_in_body, .state = &x };
   return places_in_body(&m, body);
 }

@@ -25,7 +25,7 @@ static bool are_columns(const KernStm *stm) {
          schedule_depth(stm) == 2 && !schedule_has_role(axis->body, AXIS_MAP);
 }
 
-static void find_pairs(PairNest *p, const KernBlock *block, const Axis *around) {
+static void find_pair_nest(PairNest *p, const KernBlock *block, const Axis *around) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
@@ -35,7 +35,7 @@ static void find_pairs(PairNest *p, const KernBlock *block, const Axis *around) 
     }
     KernBlockVec blocks = kern_blocks(stm);
     vec_each (const KernBlock **, inner, &blocks)
-      find_pairs(p, *inner, axis ? axis : around);
+      find_pair_nest(p, *inner, axis ? axis : around);
   }
 }
 
@@ -93,7 +93,7 @@ static void add_rows_by_rows(const Schedule *s, Candidates *out, const PairNest 
 
 void schedule_pairs(const Schedule *s, Candidates *out) {
   PairNest p = { 0 };
-  find_pairs(&p, s->kern->body, NULL);
+  find_pair_nest(&p, s->kern->body, NULL);
   if (p.count != 1) return;
   add_columns(s, out, &p, 1, 2);
   if (!are_rows(s, p.rows)) return;
