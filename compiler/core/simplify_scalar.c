@@ -339,6 +339,75 @@ static const Exp *wide_product(Simplify *s, Atom x, int n) {
   return exp_convert(PRIM_F32, power);
 }
 
+// |x| ** (quarters / 4) as factors: |x| by squaring, a square root, and the root of that.
+typedef struct Roots {
+  Atom x;  // not negative
+  Atom root, fourth;
+  int whole, part;  // the exponent, and how many quarters more
+} Roots;
+
+static Roots roots_of(Simplify *s, Atom x, int quarters) {
+  Roots r = { .whole = quarters / 4, .part = quarters % 4 };
+  r.root = simplify_let(s, "root", square_root(s, x));
+  if (r.part != 2) r.fourth = simplify_let(s, "root", exp_op1(OP_SQRT, r.root));
+  if (r.whole > 0) r.x = simplify_let(s, "size", exp_op1(OP_ABS, x));
+  return r;
+}
+
+// 1, or what there is so far, times (or over) the roots.
+static const Exp *join_roots(Simplify *s, const Exp *power, PrimOp op, Roots r) {
+  Atom roots[] = { r.root, r.fourth };
+  for (int i = 0; i < 2; i++) {
+    if (i == 0 ? r.part == 1 : r.part == 2) continue;
+    power = power ? exp_op2(op, simplify_let(s, "power", power), roots[i])
+                  : exp_atom(roots[i]);
+  }
+  return power;
+}
+
+// Each quotient stays in the range of its type where the power does.
+static const Exp *narrow_roots(Simplify *s, Roots r, bool inverse) {
+  if (!inverse)
+    return join_roots(s, r.whole > 0 ? product(s, r.x, r.whole) : NULL, OP_MUL, r);
+  const Exp *one = exp_atom(float_const(atom_type(r.root).elem, 1));
+  return join_roots(s, r.whole > 0 ? inverse_product(s, r.x, r.whole) : one, OP_DIV, r);
+}
+
+static Atom widened(Simplify *s, Atom x) {
+  return simplify_let(s, "wide", exp_convert(PRIM_F64, x));
+}
+
+// Roots of f32 multiplied in f64.
+static const Exp *wide_roots(Simplify *s, Roots r, bool inverse) {
+  if (r.whole > 0) r.x = widened(s, r.x);
+  r.root = widened(s, r.root);
+  if (r.part != 2) r.fourth = widened(s, r.fourth);
+  const Exp *power = narrow_roots(s, r, false);
+  if (inverse)
+    power = exp_op2(OP_DIV, float_const(PRIM_F64, 1), simplify_let(s, "power", power));
+  return exp_convert(PRIM_F32, simplify_let(s, "power", power));
+}
+
+// Is f32 off by less than two units?
+static bool few_roundings(int quarters, bool inverse) {
+  if (inverse) return quarters <= 2;
+  return quarters == 1 || quarters == 2 || quarters == 5 || quarters == 6 ||
+         quarters == 10;
+}
+
+// Halves and quarters, off by less than four units in f64, by less than two in f32.
+static const Exp *root_power(Simplify *s, Atom x, double exponent) {
+  double size = fabs(exponent) * 4;
+  if (size != floor(size) || size > 4 * MOST_BY_SQUARING) return NULL;
+  int quarters = (int)size;
+  bool inverse = exponent < 0, wide = atom_type(x).elem == PRIM_F32;
+  int most = inverse ? -LEAST_FACTORS * 4 + 2 : MOST_FACTORS * 4 + 2;
+  if (!wide && quarters > (quarters % 2 == 0 ? most : most / 2)) return NULL;
+  if (wide && few_roundings(quarters, inverse)) wide = false;
+  Roots r = roots_of(s, x, quarters);
+  return wide ? wide_roots(s, r, inverse) : narrow_roots(s, r, inverse);
+}
+
 // A number of twice the digits, `most + rest`.
 typedef struct Twofold {
   Atom most, rest;
@@ -401,15 +470,12 @@ static const Exp *power_rules(Simplify *s, const Exp *e) {
     return exp_op1(OP_EXP2, y);
   if (y.kind == ATOM_VAR) return NULL;
   double exponent = prim_to_double(y.u.constant);
-  if (exponent == 0.5) return square_root(s, x);
-  if (exponent == -0.5)
-    return inverse_product(s, simplify_let(s, "root", square_root(s, x)), 1);
   for (int n = 2; n <= MOST_FACTORS; n++)
     if (exponent == n) return product(s, x, n);
   for (int n = -1; n >= LEAST_FACTORS; n--)
     if (exponent == n) return inverse_product(s, x, -n);
   bool whole = fabs(exponent) <= MOST_BY_SQUARING && exponent == floor(exponent);
-  if (!whole) return NULL;
+  if (!whole) return root_power(s, x, exponent);
   if (e->u.op.type == PRIM_F32) return wide_product(s, x, (int)exponent);
   return exponent > 0 ? careful_product(s, x, (int)exponent) : NULL;
 }

@@ -293,12 +293,15 @@ static void computes_small_constant_powers_by_products(Compiler *c) {
   CHECK(count_of(power(c, 5), OP_MUL) == 3 && count_of(power(c, 5), OP_POW) == 0);
   CHECK(count_of(power(c, -3), OP_MUL) == 2 && count_of(power(c, -3), OP_DIV) == 1);
   CHECK(count_of(power(c, 65), OP_POW) == 1);
-  CHECK(count_of(power(c, 1.5f), OP_POW) == 1);
+  CHECK(count_of(power(c, 1.3f), OP_POW) == 1);
 }
 
 static void computes_roots_and_powers_of_two_by_their_functions(Compiler *c) {
   CHECK(count_of(power(c, 0.5f), OP_POW) == 0);
   CHECK(count_of(power(c, -0.5f), OP_DIV) == 1);
+  CHECK(count_of(power(c, 2.5f), OP_POW) == 0 && count_of(power(c, 2.5f), OP_MUL) == 2);
+  CHECK(count_of(power(c, -1.5f), OP_DIV) == 1);
+  CHECK(count_of(power(c, 0.75f), OP_POW) == 0 && count_of(power(c, 64.5f), OP_POW) == 1);
   Frame f = frame_new(c);
   CHECK(only(&f, exp_op2(OP_POW, f32_of(2), f.f))->u.op.op == OP_EXP2);
 }
