@@ -187,7 +187,15 @@ entry no_generator (h: half) = match h case _ -> true
 entry wrong_generator (x: i32) = x == x
 #[prop]
 entry no_property (x: i32) = x
-entry unmarked (x: i32) = x == x'
+entry unmarked (x: i32) = x == x
+entry byte (size: i64) (seed: u8) : {at: i64, of: []u8} = {at = size / 2, of = replicate size seed}
+entry before (x: {at: i64, of: []u8}) (r: u64) : {at: i64, of: []u8} =
+  {at = x.at - i64.u64 (r % 2), of = x.of}
+entry place (x: {at: i64, of: []u8}) : []u8 = "place " ++ (if x.at == 7 then "seven" else "other")
+#[prop(gen(byte), shrink(before), pprint(place))]
+entry early (x: {at: i64, of: []u8}) = x.at < 7 && all (< 128) x.of
+#[prop(gen(byte), pprint(byte))]
+entry badly_shown (x: {at: i64, of: []u8}) = x.at < 7'
 properties() {
   expect "$1" "$2" "-- ==
 -- property: $3
@@ -199,7 +207,9 @@ properties 1 'property sums, line 2: it gives false for \[\[30i16\]\] 0i32 false
 properties 1 'property indices, line 2: indices: p.fl:.*Index \[7\] out of bounds for array of shape \[3\]. for 7i64$' indices
 properties 1 'it gives false for \[0i64, 2i64, [0-9i, ]*22i64\] 1i64$' short
 properties 1 'values of type half are made by' no_generator
-properties 1 'gen.fewer.: it must take a size and a seed' wrong_generator
+properties 1 'gen.fewer.: it must take a size .i64. and a seed' wrong_generator
+properties 1 'it gives false for place seven$' early
+properties 1 'pprint.byte.: it must take what the property takes and give its text' badly_shown
 properties 1 'a property gives a bool' no_property
 properties 1 'it has no attribute #.prop.' unmarked
 properties 1 'no such entry point' missing

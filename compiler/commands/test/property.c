@@ -32,34 +32,65 @@ static bool has_types(const Entry *f, int first, const Entry *like) {
   return first >= 0 || f->result_count == count;
 }
 
-static bool is_number(const Entry *f, int i, PrimType type) {
-  return f->params[i]->type.rank == 0 && f->params[i]->type.elem == type;
+static bool is_integer(const Var *param) {
+  return param->type.rank == 0 && prim_is_int(param->type.elem);
 }
 
 static bool is_generator(const Entry *f, const Entry *of) {
-  return f->size_count == 0 && f->param_count == 2 && is_number(f, 0, PRIM_I64) &&
-         is_number(f, 1, PRIM_I64) && has_types(f, -1, of);
+  return f->size_count == 0 && f->param_count == 2 && is_integer(f->params[0]) &&
+         f->params[0]->type.elem == PRIM_I64 && is_integer(f->params[1]) &&
+         has_types(f, -1, of);
+}
+
+// Takes the function what the other one takes, and then so many parameters more?
+static bool takes(const Entry *f, const Entry *of, int more) {
+  int count = of->param_count - of->size_count;
+  return f->param_count - f->size_count == count + more && has_types(f, 0, of);
 }
 
 static bool is_shrinker(const Entry *f, const Entry *of) {
-  int count = of->param_count - of->size_count;
-  return f->param_count - f->size_count == count + 1 && has_types(f, 0, of) &&
-         is_number(f, f->param_count - 1, PRIM_I32) && has_types(f, -1, of);
+  return takes(f, of, 1) && is_integer(f->params[f->param_count - 1]) &&
+         has_types(f, -1, of);
 }
 
-static const char *use_function(Property *p, const AstAttr *what) {
+static bool is_printer(const Entry *f, const Entry *of) {
+  return takes(f, of, 0) && f->result_count == 1 && f->results[0].rank == 1 &&
+         f->results[0].elem == PRIM_U8;
+}
+
+// A function that the attribute names: who may be it, and what it must be like.
+typedef struct Role {
+  const char *name;
+  bool (*fits)(const Entry *f, const Entry *property);
+  const char *like;
+} Role;
+
+static const Role roles[] = {
+  { "gen", is_generator,
+    "it must take a size (i64) and a seed (an integer) and give what the property "
+    "takes" },
+  { "shrink", is_shrinker,
+    "it must take what the property takes and an integer, and give what the property "
+    "takes" },
+  { "pprint", is_printer,
+    "it must take what the property takes and give its text ([]u8)" },
+};
+
+static const Role *find_role(const char *name) {
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (strcmp(roles[i].name, name) == 0) return &roles[i];
+  return NULL;
+}
+
+static const char *use_function(Property *p, const Role *role, const AstAttr *what) {
   const char *name = what->args.count == 1 ? what->args.at[0]->name : "";
-  bool generates = strcmp(what->name, "gen") == 0;
   const Entry *f = command_find_entry(p->core, name);
   if (!f) return text_format("%s(%s): there is no such entry point", what->name, name);
-  if (generates ? !is_generator(f, p->entry) : !is_shrinker(f, p->entry))
-    return text_format(
-        generates ? "gen(%s): it must take a size and a seed (i64) and give what "
-                    "the property takes"
-                  : "shrink(%s): it must take what the property takes and a "
-                    "number (i32), and give what the property takes",
-        name);
-  *(generates ? &p->generator : &p->shrinker) = f;
+  if (!role->fits(f, p->entry))
+    return text_format("%s(%s): %s", what->name, name, role->like);
+  *(role->fits == is_generator  ? &p->generator
+    : role->fits == is_shrinker ? &p->shrinker
+                                : &p->printer) = f;
   return NULL;
 }
 
@@ -75,14 +106,16 @@ static const char *use_size(Property *p, const AstAttr *what) {
 static const char *use_attr(Property *p, const AstAttr *attr) {
   vec_each (const AstAttr *const *, what, &attr->args) {
     const char *name = (*what)->name, *problem;
-    if (strcmp(name, "gen") == 0 || strcmp(name, "shrink") == 0)
-      problem = use_function(p, *what);
+    const Role *role = find_role(name);
+    if (role)
+      problem = use_function(p, role, *what);
     else if (strcmp(name, "size") == 0)
       problem = use_size(p, *what);
     else
-      problem = text_format("unknown argument `%s` of #[prop(..)]: gen, shrink and size "
-                            "are known",
-                            name);
+      problem =
+          text_format("unknown argument `%s` of #[prop(..)]: gen, shrink, pprint and "
+                      "size are known",
+                      name);
     if (problem) return problem;
   }
   return NULL;
@@ -181,6 +214,12 @@ static const Value *number_value(PrimType type, int64_t number) {
   return v;
 }
 
+// A number for the last parameter of a function: not negative, of its type.
+static const Value *random_for(const Entry *f, uint64_t random) {
+  PrimType type = f->params[f->param_count - 1]->type.elem;
+  return number_value(type, (int64_t)(random >> (65 - 8 * prim_size_bytes(type))));
+}
+
 // The results of a function of the program, or NULL and a message.
 static const Value **call_entry(Compiler *c, const Property *p, const Entry *f,
                                 const Value *const *inputs, const char **message) {
@@ -195,9 +234,8 @@ const Value **property_candidate(Compiler *c, const Property *p, int number,
                                  const char **message) {
   *message = NULL;
   if (p->generator) {
-    int64_t seed = (int64_t)(mixed(p, number, 0) >> 2);
     const Value *inputs[] = { number_value(PRIM_I64, candidate_size(p, number)),
-                              number_value(PRIM_I64, seed) };
+                              random_for(p->generator, mixed(p, number, 0)) };
     return call_entry(c, p, p->generator, inputs, message);
   }
   const Value **inputs = new_array(const Value *, leaves_of(p->entry) + 1);
@@ -360,8 +398,7 @@ static bool shrink_by_function(Shrinking *s) {
   for (int i = 0; i < IN_A_ROW; i++) {
     const Value **inputs = new_array(const Value *, count + 2);
     memcpy(inputs, s->inputs, sizeof *inputs * (size_t)count);
-    inputs[count] =
-        number_value(PRIM_I32, (int64_t)(mixed(s->p, s->tries, i) & 0x7fffffff));
+    inputs[count] = random_for(s->p->shrinker, mixed(s->p, s->tries, i));
     const char *message = NULL;
     const Value **smaller = call_entry(s->c, s->p, s->p->shrinker, inputs, &message);
     if (take(s, smaller)) return true;
@@ -378,7 +415,20 @@ const Value **property_shrink(Compiler *c, const Property *p, const Value **inpu
   return s.inputs;
 }
 
-const char *property_inputs_text(const Property *p, const Value *const *inputs) {
+// What the program's own function says that they are; NULL if there is none, or it fails.
+static const char *printed(Compiler *c, const Property *p, const Value *const *inputs) {
+  const char *message = NULL;
+  const Value **text = p->printer ? call_entry(c, p, p->printer, inputs, &message) : NULL;
+  if (!text) return NULL;
+  Text *t = text_new();
+  text_add_bytes(t, text[0]->data, (size_t)value_count(text[0]));
+  return text_str(t);
+}
+
+const char *property_inputs_text(Compiler *c, const Property *p,
+                                 const Value *const *inputs) {
+  const char *own = printed(c, p, inputs);
+  if (own) return own;
   Text *t = text_new();
   for (int i = 0; i < leaves_of(p->entry); i++) {
     if (i) text_add(t, " ");

@@ -3,10 +3,12 @@
 #include "commands/test/run.h"
 #include "pipeline.h"
 
-// What `#[prop(gen(f), shrink(g), size(n))]` on an entry point says.
+// What `#[prop(gen(f), shrink(g), pprint(h), size(n))]` on an entry point says.
 typedef struct Property {
   const Core *core;
-  const Entry *entry, *generator, *shrinker;  // NULL: values are made, and made smaller, by type
+  const Entry *entry, *generator,
+      *shrinker;         // NULL: values are made, and made smaller, by type
+  const Entry *printer;  // NULL: they are shown as values
   int64_t size;
   uint64_t seed;
   int64_t max_steps;
@@ -26,5 +28,6 @@ const char *property_try(Compiler *c, const Property *p, const Value *const *inp
 const Value **property_shrink(Compiler *c, const Property *p, const Value **inputs,
                               const char **failure);
 
-// "[1, 2] true"
-const char *property_inputs_text(const Property *p, const Value *const *inputs);
+// "[1, 2] true", or what the function of the program that shows them says.
+const char *property_inputs_text(Compiler *c, const Property *p,
+                                 const Value *const *inputs);

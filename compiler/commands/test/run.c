@@ -399,7 +399,8 @@ static bool try_candidate(ProgramRun *run, const Property *p, int number,
   const char *failure = property_try(run->c, p, inputs);
   if (!failure) return number % EVERYWHERE || holds_everywhere(run, p, inputs, where);
   inputs = property_shrink(run->c, p, inputs, &failure);
-  fail(run, where, text_format("%s for %s", failure, property_inputs_text(p, inputs)));
+  fail(run, where,
+       text_format("%s for %s", failure, property_inputs_text(run->c, p, inputs)));
   return false;
 }
 
