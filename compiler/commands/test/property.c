@@ -59,13 +59,13 @@ static bool is_printer(const Entry *f, const Entry *of) {
 }
 
 // A function that the attribute names: who may be it, and what it must be like.
-typedef struct Role {
+typedef struct NamedFunction {
   const char *name;
   bool (*fits)(const Entry *f, const Entry *property);
   const char *like;
-} Role;
+} NamedFunction;
 
-static const Role roles[] = {
+static const NamedFunction roles[] = {
   { "gen", is_generator,
     "it must take a size (i64) and a seed (an integer) and give what the property "
     "takes" },
@@ -76,13 +76,14 @@ static const Role roles[] = {
     "it must take what the property takes and give its text ([]u8)" },
 };
 
-static const Role *find_role(const char *name) {
+static const NamedFunction *find_named(const char *name) {
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
     if (strcmp(roles[i].name, name) == 0) return &roles[i];
   return NULL;
 }
 
-static const char *use_function(Property *p, const Role *role, const AstAttr *what) {
+static const char *use_function(Property *p, const NamedFunction *role,
+                                const AstAttr *what) {
   const char *name = what->args.count == 1 ? what->args.at[0]->name : "";
   const Entry *f = command_find_entry(p->core, name);
   if (!f) return text_format("%s(%s): there is no such entry point", what->name, name);
@@ -106,7 +107,7 @@ static const char *use_size(Property *p, const AstAttr *what) {
 static const char *use_attr(Property *p, const AstAttr *attr) {
   vec_each (const AstAttr *const *, what, &attr->args) {
     const char *name = (*what)->name, *problem;
-    const Role *role = find_role(name);
+    const NamedFunction *role = find_named(name);
     if (role)
       problem = use_function(p, role, *what);
     else if (strcmp(name, "size") == 0)
