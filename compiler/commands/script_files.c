@@ -14,6 +14,7 @@ size_t script_builtin(const char *at, const char **builtin, const char **name) {
   close += strcspn(at + close, "\"\n");
   if (at[close] != '"') return 0;
   *builtin = text_format("%.*s", (int)(end - start), at + start);
+  if (strcmp(*builtin, "loadvalue") == 0) *builtin = "loaddata";
   *name = text_format("%.*s", (int)(close - open - 1), at + open + 1);
   return close + 1;
 }

@@ -86,6 +86,13 @@ expect 0 '^3 passed, 0 failed$' "-- ==
 -- input @ an output of old
 -- output { 5 }
 $main"
+echo '[4, 5]' > input.data
+expect 0 '^1 passed, 0 failed$' "-- ==
+-- script input { i32.sum (io.loadvalue \"input.data\" : [2]i32) } output { 10 }
+$main"
+expect 1 'the script of the test: .*has type .*\[2\]i32' "-- ==
+-- script input { i32.sum (io.loadvalue \"input.data\" : [3]i32) } output { 10 }
+$main"
 expect 1 'the script of the test: .*unknown name .numbers.' "-- ==
 -- script input { numbers 3i64 } output { 3 }
 $main"
