@@ -426,6 +426,8 @@ const Type *type_outer(Check *k, const Type *type, int level);
 // The same at the end of a `let`, where unknown sizes stay what they are.
 const Type *type_leave(Check *k, const Type *type, BindingVec *made, Loc loc);
 bool type_mentions(const Type *type, const Binding *size);
+// Adds the bindings that it mentions to the keys of the map.
+void type_size_names(const Type *type, Map *names);
 // The type without inference variables; sizes that were left open become SIZE_ANY.
 const Type *type_solve(Check *k, const Type *type);
 

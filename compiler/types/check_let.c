@@ -200,10 +200,13 @@ static void check_told_outside(Check *k, const AstFunction *f, const Type *to,
 
 static const Type *arrows(const AstFunction *f, const Type **params, const Type *to,
                           const BindingVec *exists) {
+  Map *mentioned = map_new(NULL);
+  type_size_names(to, mentioned);
   for (int i = f->params.count - 1; i >= 0; i--) {
     Binding *name = pat_binding(f->params.at[i]);
-    bool occurs = name && type_mentions(to, name);
+    bool occurs = name && map_has(mentioned, name);
     to = type_function(occurs ? name : NULL, params[i], to);
+    type_size_names(params[i], mentioned);
     if (i < f->params.count - 1) continue;
     Type *last = mem_copy(to, sizeof *to);
     last->u.function.exist_count = exists->count;

@@ -404,3 +404,21 @@ bool type_mentions(const Type *type, const Binding *size) {
   }
   return false;
 }
+
+static void add_size_names(const Size *size, Map *names) {
+  size = size_resolve(size);
+  if (size->kind == SIZE_NAME) map_put(names, size->u.name, (void *)names);
+  for (int i = 0; size->kind == SIZE_EXP && i < size->u.exp.tree->count; i++)
+    add_size_names(size->u.exp.tree->parts[i], names);
+}
+
+void type_size_names(const Type *type, Map *names) {
+  type = type_resolve(type);
+  for (; type->kind == TYPE_FUNCTION; type = type_resolve(type->u.function.to))
+    type_size_names(type->u.function.from, names);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    type_size_names(type->u.record.fields[i].type, names);
+  if (type->kind == TYPE_ARRAY) add_size_names(type->u.array.size, names);
+  if (type->kind == TYPE_ARRAY) type_size_names(type->u.array.elem, names);
+  if (type->kind == TYPE_PARAM && type->args) type_size_names(type->args, names);
+}

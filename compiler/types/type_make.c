@@ -1,6 +1,7 @@
 // Making types, sizes and bindings.
 #include "base/text.h"
 #include "types/check.h"
+#include <stdlib.h>
 #include <string.h>
 
 const Type *type_prim(PrimType prim) {
@@ -52,17 +53,16 @@ static bool is_tuple_of(const TypeField *sorted, int count) {
   return count > 1;
 }
 
+static int compare_fields(const void *a, const void *b) {
+  return type_field_order(((const TypeField *)a)->name, ((const TypeField *)b)->name);
+}
+
 // A tuple's fields come in their order.
 const Type *type_record(const TypeField *fields, int count, bool is_tuple) {
   TypeField *sorted = new_array(TypeField, count);
-  for (int i = 0; i < count; i++) {
-    int at = i;
-    for (;
-         !is_tuple && at > 0 && type_field_order(sorted[at - 1].name, fields[i].name) > 0;
-         at--)
-      sorted[at] = sorted[at - 1];
-    sorted[at] = fields[i];
-  }
+  for (int i = 0; i < count; i++)
+    sorted[i] = fields[i];
+  if (!is_tuple && count > 1) qsort(sorted, (size_t)count, sizeof *sorted, compare_fields);
   return new_node(Type, .kind = TYPE_RECORD,
                   .u.record = { .is_tuple = is_tuple || is_tuple_of(sorted, count),
                                 .count = count,
