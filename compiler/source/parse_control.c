@@ -85,12 +85,12 @@ static AstExp **body_of(AstExp *let) {
 
 // "in" Exp, when no `let` follows
 static AstExp *parse_let_end(Parser *p) {
-  bool definition = at_decl(p) || at_kind(p, TOKEN_END);
+  bool ends = at_decl(p) || at_kind(p, TOKEN_END) || at_kind(p, TOKEN_ELSE) ||
+              at_kind(p, TOKEN_CASE);
   bool told = p->failed || peek_kind(p) == TOKEN_BAD;
   if (!accept(p, TOKEN_IN)) {
     fail_expected(p, token_text(TOKEN_IN));
-    if (!told && definition)
-      hint(p->c, "a 'let' ends with 'in' and the expression it is for");
+    if (!told && ends) hint(p->c, "a 'let' ends with 'in' and the expression it is for");
   }
   return parse_exp(p);
 }

@@ -136,6 +136,7 @@ static const HintRule rules[] = {
   { "'}'", "->", NULL, LAMBDAS },
   { "'}'", "|", NULL, RECORD_UPDATES },
   { "'}'", "with", NULL, RECORD_UPDATES },
+  { "'}'", ".", NULL, RECORD_UPDATES },
   { "'}'", ":", NULL, "a field is given its value by `=`: `{x = 1}`" },
   { "'in'", "for", NULL, LOOPS },
   { "'in'", "while", NULL, LOOPS },
@@ -196,6 +197,38 @@ static bool is_kind(const Parser *p, int at, TokenKind kind) {
   return at >= 0 && at < p->tokens.count && p->tokens.at[at].kind == kind;
 }
 
+// (i32 x) and {i32 x}
+static bool is_type_before_name(const Parser *p, int first) {
+  static const char *const types[] = { "int", "float", "double", "bool", "i32", "i64",
+                                       "u8",  "u32",   "u64",    "f16",  "f32", "f64" };
+  return reads_one_of(p, first, types, 12) && p->at == first + 1 &&
+         is_kind(p, p->at, TOKEN_NAME);
+}
+
+static bool touches_before(const Parser *p) {
+  return p->at > 0 && p->tokens.at[p->at - 1].end == p->tokens.at[p->at].start;
+}
+
+// (xs: [10]) and (xs: []), but not x : [1], where a list is made
+static bool is_type_of_sizes(const Parser *p) {
+  bool closed = reads(p, p->at, ")") || reads(p, p->at, ",") || reads(p, p->at, "=");
+  return closed && reads(p, p->at - 1, "]");
+}
+
+// xs: =, case 0: 1 and x : [1]
+static const char *advice_on_type(const Parser *p) {
+  static const char *const cases[] = { "case" }, *const arrows[] = { "->" };
+  if (reads(p, p->at, "=") && reads(p, p->at - 1, ":") && !touches_before(p))
+    return "the type of the result follows `:`; without one, leave `:` out";
+  if (reads(p, p->at - 1, ":") && find_before(p, cases, 1) > find_before(p, arrows, 1))
+    return "`->` follows the pattern of a case";
+  if (is_type_of_sizes(p))
+    return "the type of an array's elements follows its size: `[]i32`";
+  if (reads(p, p->at - 1, "]") && is_kind(p, p->at - 2, TOKEN_NATURAL))
+    return "a type follows `:`; `[x] ++ xs` is an array with one more element in front";
+  return NULL;
+}
+
 // module m { ... }, type pair a = ... and def + ...
 static const char *advice_on_head(const Parser *p, const char *expected) {
   if (strcmp(expected, "a name to define") == 0 && is_kind(p, p->at, TOKEN_OPERATOR))
@@ -227,6 +260,10 @@ static const char *advice_on_neighbours(const Parser *p, const char *expected) {
     return "a pattern of several parts stands in brackets: `(a, b)`";
   if (strcmp(expected, "')'") == 0 && reads(p, p->at, "=") && reads(p, p->at - 2, ":"))
     return "parameters have no default values";
+  if (strcmp(expected, "')'") == 0 && reads(p, p->at, ",") && reads(p, p->at - 2, ":"))
+    return "a record type has braces: `{x: f32, y: f32}`";
+  if (strcmp(expected, "':'") == 0 && is_type_before_name(p, p->at - 1))
+    return "a type follows the name: `{x: i32}`";
   if (strcmp(expected, "')'") == 0 && is_named_argument(p))
     return "arguments have no names; they follow one another, as in `f x y`";
   if (strcmp(expected, "a definition") == 0 && reads(p, p->at, "=") &&
@@ -251,8 +288,7 @@ static const char *advice_on_point(const Parser *p, const char *expected) {
 static const char *advice_on_definition(const Parser *p) {
   static const char *const types[] = { "type" };
   const Token *found = &p->tokens.at[p->at];
-  bool touches = p->at > 0 && found[-1].end == found->start;
-  if (found->kind == TOKEN_ARROW && touches) return "`x.f` is field `f` of `x`";
+  if (found->kind == TOKEN_ARROW && touches_before(p)) return "`x.f` is field `f` of `x`";
   if (found->kind == TOKEN_STRING) return COMMENTS;
   if (reads(p, p->at, "|"))
     return find_before(p, types, 1) >= 0 ? "constructors begin with `#`: `#a | #b f32`"
@@ -349,6 +385,7 @@ static const char *advice_on_constructor(const Parser *p, const char *expected) 
 
 static const char *advice(const Parser *p, const char *expected) {
   const char *text = advice_on_words(p, expected);
+  if (!text && strcmp(expected, "a type") == 0) text = advice_on_type(p);
   if (!text && is_open_match(p)) text = MATCHES;
   if (!text) text = advice_on_point(p, expected);
   if (!text) text = advice_on_head(p, expected);
@@ -363,14 +400,6 @@ static const char *advice(const Parser *p, const char *expected) {
 void parse_hint(Parser *p, const char *expected) {
   const char *text = advice(p, expected);
   if (text) hint(p->c, "%s", text);
-}
-
-// (i32 x)
-static bool is_type_before_name(const Parser *p, int first) {
-  static const char *const types[] = { "int", "float", "double", "bool", "i32", "i64",
-                                       "u8",  "u32",   "u64",    "f16",  "f32", "f64" };
-  return reads_one_of(p, first, types, 12) && p->at == first + 1 &&
-         is_kind(p, p->at, TOKEN_NAME);
 }
 
 void parse_hint_bracket(Parser *p, const Token *open) {

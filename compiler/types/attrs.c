@@ -60,6 +60,9 @@ void check_attr(Check *k, const AstAttr *attr) {
           known ? "attribute `%s` has no effect here"
                 : "unknown attribute `%s` is ignored",
           attr->name);
+  int count = sizeof effective / sizeof *effective - 1;
+  Name close = known ? NULL : diag_closest(attr->name, effective, count);
+  if (close) hint(k->c, "did you mean `%s`?", close);
 }
 
 // Recipes are read when there are kernels.

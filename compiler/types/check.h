@@ -570,6 +570,8 @@ bool hint_closest(Check *k, Name name, const Map *inner,
 void hint_field(Check *k, const Type *type,
                 Name field);  // a field or constructor that is none
 void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, Why why);
+// For a function that takes so many arguments where map and its kin give it one.
+void hint_parameters(Check *k, int takes, Why why);
 // For what is applied but no function, where the operator before it is meant as an argument, or the
 // sign before it.
 bool hint_operator_argument(Check *k, Loc operand);

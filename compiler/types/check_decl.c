@@ -26,14 +26,17 @@ static void define_type(Check *k, TypeDef *def) {
 
 // --- Entry points ---
 
-static bool has_function(const Type *type) {
-  if (type->kind == TYPE_FUNCTION) return true;
-  if (type->kind == TYPE_ARRAY) return has_function(type->u.array.elem);
+// Whether it is of this kind, or holds what is, but for functions' parameters and results.
+static bool has_kind(const Type *type, TypeKind kind) {
+  if (type->kind == kind) return true;
+  if (type->kind == TYPE_ARRAY) return has_kind(type->u.array.elem, kind);
   if (type->kind != TYPE_RECORD) return false;
   for (int i = 0; i < type->u.record.count; i++)
-    if (has_function(type->u.record.fields[i].type)) return true;
+    if (has_kind(type->u.record.fields[i].type, kind)) return true;
   return false;
 }
+
+static bool has_function(const Type *type) { return has_kind(type, TYPE_FUNCTION); }
 
 // Those who call from outside choose no sizes but by arrays.
 static void check_entry_size(Check *k, Loc loc, const Binding *b) {
@@ -41,6 +44,25 @@ static void check_entry_size(Check *k, Loc loc, const Binding *b) {
   Name size = b->sizes.at[0]->name;
   error(k->c, loc, "nothing tells the size `%s` of the entry point `%s`", size, b->name);
   hint(k->c, "let it be a parameter: `(%s: i64)`", size);
+}
+
+// What leaves a type open: a parameter; what the result lacks to be none, as in `entry f x = map`; or
+// the result, as [].  (Parameters that add_params has added stand where the name does.)
+static void hint_polymorphic(Check *k, const AstDecl *decl, const Binding *b) {
+  const AstPatVec *params = &decl->u.value.function.params;
+  const Type *type = type_resolve(b->type);
+  bool open = false, added = false;
+  for (int i = 0; i < params->count && type->kind == TYPE_FUNCTION; i++) {
+    added = params->at[i]->loc.start == decl->u.value.name_loc.start;
+    open = open || ((!added || i == 0) && has_kind(type->u.function.from, TYPE_PARAM));
+    type = type_resolve(type->u.function.to);
+  }
+  if (open)
+    hint(k->c, "write the types of its parameters");
+  else if (added)
+    hint(k->c, "its result is a function: is an argument missing?");
+  else
+    hint(k->c, "write the type of its result, as in `entry %s : []i32 = ...`", b->name);
 }
 
 static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
@@ -52,7 +74,7 @@ static void check_entry(Check *k, const AstDecl *decl, const Binding *b) {
   if (b->types.count > 0) {
     error(k->c, loc, "entry point `%s` cannot be polymorphic: its type is `%s`", b->name,
           type_text(b->type));
-    hint(k->c, "write the types of its parameters");
+    hint_polymorphic(k, decl, b);
     return;
   }
   const Type *type = b->type;

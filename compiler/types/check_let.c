@@ -409,9 +409,8 @@ bool check_lambda_params(Check *k, const AstExp *exp, const Type *expected, Why 
   else if (pairs && given == 1)
     hint(k->c, "the argument is a tuple: write `\\(%s) -> ...`",
          param_list(&f->params, ", "));
-  else if (given == 1 && why.name && strcmp(why.name, "map") == 0 && f->params.count <= 5)
-    hint(k->c, "`map%d` applies a function to the elements of %d arrays", f->params.count,
-         f->params.count);
+  else if (given == 1)
+    hint_parameters(k, f->params.count, why);
   return false;
 }
 

@@ -417,6 +417,26 @@ static bool hint_map1(Check *k, const Type *actual, Why why) {
   return true;
 }
 
+// map (\i x -> ...) xs: the index is wanted as well.
+static void hint_index(Check *k, const AstExp *apply) {
+  bool given = apply && apply->u.apply.args.count == 2;
+  const AstExp *array = given ? apply->u.apply.args.at[1] : NULL;
+  const char *text = array ? operand_text(array->loc) : NULL, *xs = text ? text : "xs";
+  hint(k->c, "`map` gives it an element; `map2 f (indices %s) %s` gives its index, too",
+       xs, xs);
+}
+
+void hint_parameters(Check *k, int takes, Why why) {
+  if (!why.name || takes < 2 || takes > 5) return;
+  int arrays = why.apply ? why.apply->u.apply.args.count - 1 : 0;
+  if (strcmp(why.name, "tabulate") == 0 && takes < 4)
+    hint(k->c, "`tabulate_%dd` gives it %d indices", takes, takes);
+  else if (strcmp(why.name, "map") == 0 && takes == 2 && arrays < 2)
+    hint_index(k, why.apply);
+  else if (strcmp(why.name, "map") == 0)
+    hint(k->c, "`map%d` applies a function to the elements of %d arrays", takes, takes);
+}
+
 // map (+) xs ys
 static bool hint_map2(Check *k, Loc loc, const Type *expected, const Type *actual,
                       Why why) {
@@ -427,7 +447,22 @@ static bool hint_map2(Check *k, Loc loc, const Type *expected, const Type *actua
   if (is_short(loc) && strcmp(text_at(loc), "(-)") == 0)
     hint(k->c, "`map (\\x -> -x)` changes the signs, `map2 (-)` subtracts");
   else
-    hint(k->c, "`map%d` applies a function to the elements of %d arrays", takes, takes);
+    hint_parameters(k, takes, why);
+  return true;
+}
+
+// replicate x n
+static bool hint_swapped(Check *k, const Type *expected, const Type *actual, Why why) {
+  const AstExp *node = why.apply;
+  if (!node || why.kind != WHY_ARGUMENT || node->u.apply.is_operator || !why.name ||
+      why.index >= node->u.apply.args.count || expected->kind != TYPE_PRIM)
+    return false;
+  const Binding *b = binding_of(node->u.apply.args.at[why.index]);
+  const Type *next = b && b->type ? type_resolve(b->type) : NULL;
+  bool fits = next && next->kind == TYPE_PRIM && next->u.prim == expected->u.prim;
+  bool other = actual->kind != TYPE_PRIM || actual->u.prim != expected->u.prim;
+  if (!fits || !other || strcmp(why.name, "replicate") != 0) return false;
+  hint(k->c, "`replicate n x` has `n` elements `x`: are its arguments swapped?");
   return true;
 }
 
@@ -575,7 +610,7 @@ static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *ac
          hint_elementwise(k, loc, expected, actual, why) ||
          hint_rows(k, loc, expected, actual, why) ||
          hint_map2(k, loc, expected, actual, why) || hint_unflatten(k, actual, why) ||
-         hint_array(k, expected, actual, why) ||
+         hint_swapped(k, expected, actual, why) || hint_array(k, expected, actual, why) ||
          hint_pipe(k, loc, expected, actual, why) ||
          hint_number(k, loc, expected, actual, why) ||
          hint_bool(k, loc, expected, actual) ||

@@ -163,6 +163,7 @@ static const Habit value_habits[] = {
   { "linspace", "`map (\\i -> f32.i64 i / f32.i64 n) (iota n)` has n numbers from 0 on" },
   { "elem",     "`any (== x) xs` tells whether `x` is an element" },
   { "contains", "`any (== x) xs` tells whether `x` is an element" },
+  { "switch",   "`match x case 1 -> ... case _ -> ...` chooses between values" },
   { "show",     OUTPUT },
   { "str",      OUTPUT },
   { "puts",     OUTPUT },
@@ -242,6 +243,8 @@ bool hint_closest(Check *k, Name name, const Map *inner, const Map *outer) {
   map_each(inner, collect, &names);
   if (outer) map_each(outer, collect, &names);
   Name close = diag_closest(name, names.at, names.count);
+  for (int i = 0; i < names.count && !close; i++)
+    if (strcasecmp(names.at[i], name) == 0) close = names.at[i];
   if (close) hint(k->c, "did you mean `%s`?", close);
   return close != NULL;
 }
@@ -352,6 +355,15 @@ static bool is_written_with_hash(const AstName *name) {
   return false;
 }
 
+// The x of loop x for i < n do ..., which has no value to begin with.
+static bool is_bare_loop(Loc loc) {
+  if (!loc.file || loc.start < 5) return false;
+  const char *text = loc.file->text, *after = text + loc.end, *before = text + loc.start;
+  after += strspn(after, " \n");
+  return strncmp(before - 5, "loop ", 5) == 0 &&
+         (strncmp(after, "for ", 4) == 0 || strncmp(after, "while ", 6) == 0);
+}
+
 // What the name is, if it is no value.
 static bool hint_other_kind(Check *k, const AstName *name) {
   if (is_before_string(name->loc))
@@ -373,7 +385,10 @@ void hint_value(Check *k, const AstName *name) {
   const char *advice = advice_on_value(name->name);
   if (!advice) advice = advice_on_capitals(name->name);
   if (hint_word_of_let(k, name->name)) return;
-  if (is_between_bars(name->loc))
+  if (is_bare_loop(name->loc))
+    hint(k->c, "a loop's variable has a first value: `loop %s = start for i < n do ...`",
+         name->name);
+  else if (is_between_bars(name->loc))
     hint(k->c, "a function is written `\\x -> ...`");
   else if (advice)
     hint(k->c, "%s", advice);

@@ -68,8 +68,10 @@ static const Module *find_named(Check *k, const AstName *name) {
   else if (map_get(k->scope.values, name->name))
     hint(k->c, "`%s` is a value: `%s[i]` is an element, `%s.x` a field", name->name,
          name->name, name->name);
-  else
-    hint_closest(k, name->name, k->scope.modules, NULL);
+  else if (strcmp(name->name, "as") == 0)
+    hint(k->c, "`module m = import \"dir/file\"` gives a file a name");
+  else if (!hint_closest(k, name->name, k->scope.modules, NULL))
+    hint(k->c, "`import \"dir/file\"` makes the definitions of a file visible");
   return NULL;
 }
 
