@@ -17,7 +17,8 @@ debian_folder "$suite"
 
 inside apt-get -qq purge -y flc > /dev/null 2>&1 || true
 cp "$package" "$folder/tmp/flc.deb"
-inside apt-get -qq install -y /tmp/flc.deb
+# As docs/index.md says: PoCL brings clang-15 along, which is no `cc`.
+inside apt-get -qq install -y /tmp/flc.deb pocl-opencl-icd
 
 mkdir -p "$folder/smoke"
 cp docs/c-api.md tests/install/smoke.sh "$folder/smoke/"
