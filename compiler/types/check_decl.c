@@ -46,7 +46,7 @@ static void check_entry_size(Check *k, Loc loc, const Binding *b) {
   hint(k->c, "let it be a parameter: `(%s: i64)`", size);
 }
 
-// What leaves a type open: a parameter; what the result lacks to be none, as in `entry f x = map`; or
+// What leaves a type open: a parameter; an argument that is missing, as in `entry f x = map`; or
 // the result, as [].  (Parameters that add_params has added stand where the name does.)
 static void hint_polymorphic(Check *k, const AstDecl *decl, const Binding *b) {
   const AstPatVec *params = &decl->u.value.function.params;
