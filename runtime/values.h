@@ -92,6 +92,16 @@ RT_FN int rt_digit(char ch) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
 }
 
+// What is said of a file that is no text and no binary values: "" if nothing.
+RT_FN const char *rt_kind_of_file(const struct rt_reader *r) {
+  unsigned char first = (unsigned char)r->bytes[0];
+  if (r->position > 0) return "";
+  if (first == 0xff || first == 0xfe) return ": this is UTF-16, where UTF-8 is read";
+  if (r->length > 6 && memcmp(r->bytes, "\x93NUMPY", 6) == 0)
+    return ": this is a file of NumPy, whose arrays programs take in Python";
+  return "";
+}
+
 // What stands at the position, for messages; static text or a copy in `text`.
 RT_FN const char *rt_found(const struct rt_reader *r, char *text, size_t size) {
   size_t at = r->position, end = rt_word_end(r, at + (rt_byte_at(r, at) == '-'));
@@ -99,10 +109,8 @@ RT_FN const char *rt_found(const struct rt_reader *r, char *text, size_t size) {
   if (end == at) end = at + 1;
   if (end - at > 40) end = at + 40;
   unsigned char ch = (unsigned char)r->bytes[at];
-  bool wide = at == 0 && (ch == 0xff || ch == 0xfe);  // the byte order mark of UTF-16
   if (ch < ' ' || ch > '~')
-    snprintf(text, size, "byte 0x%02x%s", ch,
-             wide ? ": this is UTF-16, where UTF-8 is read" : "");
+    snprintf(text, size, "byte 0x%02x%s", ch, rt_kind_of_file(r));
   else
     snprintf(text, size, "'%.*s'", (int)(end - at), r->bytes + at);
   return text;
@@ -394,7 +402,7 @@ RT_FN const char *rt_word_hint(const struct rt_reader *r, size_t at, enum rt_ele
 RT_FN bool rt_read_literal(struct rt_reader *r, enum rt_elem elem, void *out) {
   struct rt_literal lit;
   size_t start = r->position;
-  char found[64], hint[RT_HINT_BYTES];
+  char found[96], hint[RT_HINT_BYTES];
   if (rt_elems[elem].is_float ? rt_read_short(r, elem, out)
                               : rt_read_short_int(r, elem, out))
     return true;
@@ -480,7 +488,7 @@ RT_FN bool rt_read_item(struct rt_reader *r, struct rt_host_value *v, int depth)
   if (ch == '"') return rt_read_string(r, v, depth);
   if (ch == '[' && depth < v->rank) return rt_read_row(r, v, depth);
   if (ch == '[' || depth < v->rank) {
-    char found[64];
+    char found[96];
     return rt_reader_fail(r, r->position, "expected %s%s, found %s",
                           depth < v->rank ? "an array of " : "", rt_elems[v->elem].name,
                           rt_found(r, found, sizeof found));
@@ -491,7 +499,7 @@ RT_FN bool rt_read_item(struct rt_reader *r, struct rt_host_value *v, int depth)
 RT_FN bool rt_read_row(struct rt_reader *r, struct rt_host_value *v, int depth) {
   size_t at = r->position++;
   int64_t count = 0;
-  char found[64];
+  char found[96];
   rt_skip_space(r);
   if (rt_byte_at(r, r->position) == ']') {
     r->position++;

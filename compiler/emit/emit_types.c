@@ -199,11 +199,11 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   if (!v->opaque) return leaf_type(e, leaves[v->first].elem, leaves[v->first].rank);
   EmitType type = { .name = entry_type_without_sizes(v->type), .element = -1 };
   int known = find_type(e, type.name);
+  add_parts(e, &type, v, leaves);  // of a known type, too: what it holds may have other sizes
   if (known >= 0) {
     forget_other_dims(&e->types.at[known], dims_of(leaves, v->first, v->count));
     return known;
   }
-  add_parts(e, &type, v, leaves);
   return composite(e, type, leaves, v->first, v->count);
 }
 
@@ -212,13 +212,14 @@ static int output_type(Emit *e, const Entry *entry) {
   if (entry->output_count == 1) return type_of(e, &entry->outputs[0], entry->results);
   EmitType type = { .name = entry_type_without_sizes(entry->output_type), .element = -1 };
   int known = find_type(e, type.name);
-  if (known >= 0) return known;
   for (int i = 0; i < entry->output_count; i++) {
     int field_type = type_of(e, &entry->outputs[i], entry->results);
     vec_push(&type.fields,
              (EmitField){ text_format("%d", i), field_type, entry->outputs[i].first });
   }
-  return composite(e, type, entry->results, 0, entry->result_count);
+  if (known < 0) return composite(e, type, entry->results, 0, entry->result_count);
+  forget_other_dims(&e->types.at[known], dims_of(entry->results, 0, entry->result_count));
+  return known;
 }
 
 bool emit_is_record(const EmitType *type) {

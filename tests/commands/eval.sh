@@ -29,6 +29,7 @@ expect 0 '^6\.0f64$' main '3 [[1.0, 2.0]] true'
 expect 0 '^6\.0f64$' main "$(printf '\357\273\277')3 [[1.0, 2.0]] true"
 expect 1 'parameter count: i32: .*1:1: ' main "$(printf '\357\273\277')x"
 expect 1 'found byte 0xff: this is UTF-16, where UTF-8 is read$' main "$(printf '\377\376')3"
+expect 1 'found byte 0x93: this is a file of NumPy' main "$(printf '\223NUMPY\001')"
 expect 0 '^6\.0f64$' main '3i32 -- a comment
 [[1f64, 2f64]] true'
 expect 1 'parameter rows: \[n\]\[2\]f64: expected a value, found the end' main '3'

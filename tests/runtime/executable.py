@@ -63,6 +63,7 @@ def mistakes():
         (["-e", "pair"], "#a", b"found '#'\nhint: the number of a constructor comes first, from 0 on, then what all of them hold\n"),
         ([], "\ufeff[1, x]", b"<stdin>:1:5: expected f32, found 'x'"),
         (["-e", "pair"], b"\xff\xfe3\0", b"found byte 0xff: this is UTF-16, where UTF-8 is read"),
+        (["-e", "pair"], b"\x93NUMPY\1\0v\0{}", b"found byte 0x93: this is a file of NumPy"),
         (["-e", "pair"], "3L", b"found '3L'\nhint: the suffix of its type is `i64`: `3i64`\n"),
     ]:
         got = run(args, data, 1).stderr

@@ -16,10 +16,10 @@ from pathlib import Path as _Path
 from .errors import CompileError, CompileWarning, DeviceError, Error, OutOfMemory, ProgramError
 from .magic import load_ipython_extension
 from .module import Module, Profile, load as _load
-from .values import DeviceArray, Opaque
+from .values import DeviceArray, Opaque, OpaqueArray
 
-__all__ = ["compile", "source", "Module", "Profile", "DeviceArray", "Opaque", "Error", "CompileError", "CompileWarning",
-           "ProgramError", "DeviceError", "OutOfMemory", "load_ipython_extension"]
+__all__ = ["compile", "source", "Module", "Profile", "DeviceArray", "Opaque", "OpaqueArray", "Error", "CompileError",
+           "CompileWarning", "ProgramError", "DeviceError", "OutOfMemory", "load_ipython_extension"]
 __version__ = "0.1.0"
 
 _FLATTEN = ("incremental", "moderate", "full", "outer")

@@ -78,7 +78,7 @@ class Library:
         self.so, self.manifest = so, manifest
         self.types, self.entries = manifest["types"], manifest["entry_points"]
         self.lock = threading.RLock()
-        self.live = {}  # values that Python holds: pointer to what frees it
+        self.live = {}  # what frees the values that Python holds, by pointer; as often as it holds one
         self.discarded = collections.deque()  # those of them that finalizers want to be freed
         self.context = self.config = None
         self.functions = {}
@@ -123,8 +123,9 @@ class Library:
     def __del__(self):
         """The collector may finalize the library before values that refer to it: they must be freed before the context."""
         if self.context:
-            for pointer in list(self.live):
-                self.free(pointer)
+            for pointer, frees in list(self.live.items()):
+                for _ in list(frees):
+                    self.free(pointer)
             self.function("fl_context_free", None, POINTER)(self.context)
             self.context = None
         if self.config:
@@ -162,7 +163,7 @@ class Library:
     # ---- freeing
 
     def hold(self, type_name, pointer):
-        self.live[pointer] = self.types[type_name]["ops"]["free"]
+        self.live.setdefault(pointer, []).append(self.types[type_name]["ops"]["free"])
 
     def discard(self, pointer):
         """Frees the value now, or, where another thread is at work, with the next call."""
@@ -180,4 +181,7 @@ class Library:
             self.free(self.discarded.popleft())
 
     def free(self, pointer):
-        self.function(self.live.pop(pointer), ctypes.c_int, POINTER, POINTER)(self.context, pointer)
+        frees = self.live[pointer]
+        self.function(frees.pop(), ctypes.c_int, POINTER, POINTER)(self.context, pointer)
+        if not frees:
+            del self.live[pointer]

@@ -2,7 +2,7 @@
 
 An array is a numpy array or a DeviceArray, a tuple a tuple, a record a named tuple (a mapping or an object with these
 attributes on the way in), a value of a sum type a tuple of the constructor's name and its arguments, an array of
-records a structured array, anything else an Opaque, which only entry points look into.
+records a structured array, an array of sums an OpaqueArray.
 
 What is no scalar, array, tuple or record goes through *leaves*: the numbers and arrays that it consists of, which the
 library stores and restores; the manifest says what they mean.
@@ -10,6 +10,7 @@ library stores and restores; the manifest says what they mean.
 import collections
 import ctypes
 import keyword
+import operator
 import struct
 from collections.abc import Mapping
 
@@ -114,8 +115,7 @@ class DeviceArray(Value):
 
 
 class Opaque(Value):
-    """A value on the device that is neither a number nor an array: with on_device=True a value of a sum type or an
-    array of records; always an array of what is no record of numbers."""
+    """A value on the device that is neither a number nor an array: with on_device=True a value of a sum type."""
 
     def __bytes__(self):
         """The value as bytes, from which restore makes it again."""
@@ -141,6 +141,88 @@ class Opaque(Value):
 
     def __repr__(self):
         return f"<{self._type} on the device>"
+
+
+class OpaqueArray(Opaque):
+    """An array of tuples, records or values of a sum type on the device.  `value[i]` is an element, as Python sees it,
+    `value[i] = element` puts another in its place, `value["x"]` is the array of the field `x`, on the device."""
+
+    def __init__(self, library, type_name, pointer):
+        super().__init__(library, type_name, pointer)
+        self._kind = array_kind(library, type_name)
+
+    @property
+    def shape(self):
+        """The sizes of the dimensions."""
+        library = self._library
+        take = library.function(self._kind["shape"], ctypes.POINTER(ctypes.c_int64), POINTER, POINTER)
+        with library.lock:
+            return tuple(take(library.context, self._pointer)[:self._kind["rank"]])
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def tolist(self):
+        """The elements in a list, of lists if there are several dimensions."""
+        return elements_of(self._library, self._kind["elemtype"], self.shape, self.parts())
+
+    def _place(self, index):
+        """The index of an element, from the beginning of each dimension."""
+        index = index if isinstance(index, tuple) else (index,)
+        shape = self.shape
+        if len(index) != len(shape):
+            raise IndexError(f"expected {len(shape)} ind{'ex' if len(shape) == 1 else 'ices'}, found {len(index)}")
+        place = [operator.index(i) for i in index]
+        for i, size in zip(place, shape):
+            if not -size <= i < size:
+                raise IndexError(f"index {i} is out of bounds for {size} elements")
+        return [i + size * (i < 0) for i, size in zip(place, shape)]
+
+    def _field(self, name):
+        fields = {field["name"]: field for field in self._kind.get("fields", [])}
+        if name not in fields:
+            raise KeyError(f"{self._type} has no field {name}; it has {', '.join(fields) or 'none'}")
+        return project(self._library, self._type, self._pointer, fields[name], True)
+
+    def __getitem__(self, index):
+        library, elem = self._library, self._kind["elemtype"]
+        if isinstance(index, str):
+            with library.lock:
+                return self._field(index)
+        place, out = self._place(index), POINTER()
+        take = library.function(self._kind["index"], ctypes.c_int, POINTER, POINTER, POINTER,
+                                *[ctypes.c_int64] * len(place))
+        with library.lock:
+            library.check(take(library.context, ctypes.byref(out), self._pointer, *place))
+            return from_library(library, elem, out.value, False)
+
+    def __setitem__(self, index, element):
+        library, elem = self._library, self._kind["elemtype"]
+        place = self._place(index)
+        shapes = [leaf.shape[len(place):] for leaf in self.parts()]
+        made = to_library(library, "element", elem, element, shapes)
+        put = library.function(self._kind["set"], ctypes.c_int, POINTER, POINTER, POINTER,
+                               *[ctypes.c_int64] * len(place))
+        with library.lock:
+            library.check(put(library.context, self._pointer, made._pointer, *place))
+
+    def __repr__(self):
+        sizes = "".join(f"[{size}]" for size in self.shape)
+        return f"<{sizes}{self._kind['elemtype']} on the device>"
+
+
+def array_kind(library, type_name):
+    """What the manifest says of an array of tuples, records or sums; None for other types."""
+    kind = library.types.get(type_name, {})
+    return kind.get("record_array") or kind.get("opaque_array")
+
+
+def opaque(library, type_name, pointer):
+    made = OpaqueArray if array_kind(library, type_name) else Opaque
+    return made(library, type_name, pointer)
 
 
 def free_text(pointer):
@@ -186,7 +268,7 @@ def restore(library, type_name, data):
     make = library.function(kind["ops"]["restore"], POINTER, POINTER, POINTER)
     buffer = ctypes.create_string_buffer(data, len(data))
     with library.lock:
-        return Opaque(library, type_name, library.checked(make(library.context, buffer)))
+        return opaque(library, type_name, library.checked(make(library.context, buffer)))
 
 
 # ---- into the library
@@ -382,21 +464,138 @@ def nothing(library, leaf, sizes):
     return np.zeros(shape, DTYPES[kind["elemtype"]]) if kind else DTYPES[leaf].type(0)
 
 
-def leaves_of_columns(library, what, type_name, value):
-    """A structured array, by the names of its columns; or a list of records."""
+def depth_of(value, rank):
+    """The shape of nested lists of so many dimensions, by the first of each."""
+    shape = []
+    for _ in range(rank):
+        if not isinstance(value, (list, tuple, np.ndarray)):
+            return None
+        shape.append(len(value))
+        value = value[0] if len(value) else []
+    return tuple(shape)
+
+
+def flat_elements(what, type_name, rank, value):
+    """(shape, elements in order) of nested lists."""
+    shape = depth_of(value, rank)
+    if shape is None:
+        raise TypeError(f"{what}: expected {type_name}, found {type(value).__name__}")
+    elements = [value]
+    for size in shape:
+        if not all(isinstance(one, (list, tuple, np.ndarray)) and len(one) == size for one in elements):
+            raise TypeError(f"{what}: the rows of an array must be equally long")
+        elements = [one for row in elements for one in row]
+    return shape, elements
+
+
+def folded(elements, shape):
+    """The elements in nested lists of this shape."""
+    for size in reversed(shape[1:]):
+        elements = [elements[i * size:(i + 1) * size] for i in range(len(elements) // size if size else 0)]
+    return elements
+
+
+def column_of(library, type_name, shape, parts):
+    """The array of a field, from what the elements have there."""
     kind = library.types[type_name]
-    names = kind["columns"]
-    if isinstance(value, (list, tuple)) and type_name.count("[]") == 1:
-        fields = [{"name": name} for name in names]
-        rows = [fields_of(f"{what}[{i}]", type_name[2:], fields, one) for i, one in enumerate(value)]
-        value = {name: [row[i] for row in rows] for i, name in enumerate(names)}
-    elif not isinstance(value, np.ndarray) or set(value.dtype.names or ()) != set(names):
-        found = type(value).__name__
-        if isinstance(value, np.ndarray):
-            found = type_of(value, value) if value.dtype.names else f"an array of {value.dtype} without fields"
+    if not parts and kind["kind"] == "array":
+        return np.zeros((*shape, *[0] * (kind["rank"] - len(shape))), DTYPES[kind["elemtype"]])
+    return folded(parts, shape)
+
+
+def columns_of(library, what, type_name, value):
+    """The arrays of the fields of an array of records: a structured array or a mapping by their names, or a list of
+    records."""
+    kind = array_kind(library, type_name)
+    fields, names = kind["fields"], [field["name"] for field in kind["fields"]]
+    if isinstance(value, Mapping) or isinstance(value, np.ndarray) and set(value.dtype.names or ()) == set(names):
+        return fields_of(what, type_name, fields, value) if isinstance(value, Mapping) else [value[name] for name in names]
+    if isinstance(value, np.ndarray):
+        found = type_of(value, value) if value.dtype.names else f"an array of {value.dtype} without fields"
         raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, found {found}")
-    return [leaf for name, part in zip(names, kind["leaves"])
-            for leaf in to_leaves(library, f"{what}[{name!r}]", part, value[name], None)]
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(f"{what}: expected {type_name}, an array with the fields {', '.join(names)}, found "
+                        f"{type(value).__name__}")
+    shape, elements = flat_elements(what, type_name, kind["rank"], value)
+    rows = [fields_of(f"{what}[{i}]", kind["elemtype"], fields, one) for i, one in enumerate(elements)]
+    return [column_of(library, field["type"], shape, [row[i] for row in rows]) for i, field in enumerate(fields)]
+
+
+def leaves_of_records(library, what, type_name, value):
+    """The leaves of an array of records."""
+    fields = array_kind(library, type_name)["fields"]
+    columns = columns_of(library, what, type_name, value)
+    return [leaf for field, column in zip(fields, columns)
+            for leaf in to_leaves(library, f"{what}.{field['name']}", field["type"], column, None)]
+
+
+def new_record_array(library, what, type_name, value):
+    """An array of records from an array for each field."""
+    kind = array_kind(library, type_name)
+    made = [to_library(library, f"{what}.{field['name']}", field["type"], column)
+            for field, column in zip(kind["fields"], columns_of(library, what, type_name, value))]
+    make = library.function(kind["zip"], ctypes.c_int, POINTER, POINTER, *[POINTER] * len(made))
+    out = POINTER()
+    with library.lock:
+        library.check(make(library.context, ctypes.byref(out), *map(argument, made)))
+    return OpaqueArray(library, type_name, out.value)
+
+
+def new_of_values(library, what, type_name, shape, elements):
+    """An array of values that lie on the device."""
+    kind = array_kind(library, type_name)
+    made = [to_library(library, f"{what}[{i}]", kind["elemtype"], one) for i, one in enumerate(elements)]
+    make = library.function(kind["new"], ctypes.c_int, POINTER, POINTER, POINTER, *[ctypes.c_int64] * len(shape))
+    pointers, out = (POINTER * max(len(made), 1))(*[one._pointer for one in made]), POINTER()
+    with library.lock:
+        library.check(make(library.context, ctypes.byref(out), pointers, *shape))
+    return OpaqueArray(library, type_name, out.value)
+
+
+def common_shapes(library, what, elem, elements):
+    """The shapes of the leaves of values of a sum type: what the one constructor does not hold is as long as another's."""
+    known = library.types[elem]["leaf_sizes"]
+    for i, one in enumerate(elements):
+        for k, leaf in used_leaves(library, f"{what}[{i}]", elem, one):
+            known = [*known[:k], list(leaf.shape), *known[k + 1:]]
+    return known
+
+
+def used_leaves(library, what, elem, value):
+    """(number, array) for the leaves that the value's constructor holds."""
+    name, *arguments = constructor_of(value)
+    for one in library.types[elem]["constructors"]:
+        if one["name"] != name or len(one["fields"]) != len(arguments):
+            continue
+        for field, argument in zip(one["fields"], arguments):
+            for k, leaf in enumerate(to_leaves(library, f"{what}.{name}", field["type"], argument, None)):
+                yield field["first"] + k, np.asarray(leaf)
+
+
+def leaves_of_sums(library, what, type_name, value):
+    """The leaves of an array of values of a sum type, from nested lists."""
+    kind = array_kind(library, type_name)
+    elem = kind["elemtype"]
+    shape, elements = flat_elements(what, type_name, kind["rank"], value)
+    if "constructors" not in library.types[elem]:
+        raise TypeError(f"{what}: expected {type_name}, which only programs make, found {type(value).__name__}")
+    elements = [one.numpy() if isinstance(one, Opaque) else one for one in elements]
+    known = common_shapes(library, what, elem, elements)
+    rows = [to_leaves(library, f"{what}[{i}]", elem, one, known) for i, one in enumerate(elements)]
+    return [stacked(library, what, leaf, (*shape, *known[k]), [row[k] for row in rows])
+            for k, leaf in enumerate(library.types[elem]["leaves"])]
+
+
+def stacked(library, what, leaf, shape, parts):
+    """The leaf of an array, from those of its elements."""
+    kind = library.types.get(leaf)
+    dtype = DTYPES[kind["elemtype"] if kind else leaf]
+    if len({np.shape(part) for part in parts}) > 1:
+        raise TypeError(f"{what}: arrays in the elements must be equally long")
+    shape = [max(size, 0) for size in shape]
+    if parts and np.ndim(parts[0]):
+        shape[-np.ndim(parts[0]):] = parts[0].shape
+    return np.asarray(parts, dtype).reshape(shape)
 
 
 def to_leaves(library, what, type_name, value, shapes):
@@ -414,9 +613,22 @@ def to_leaves(library, what, type_name, value, shapes):
                 for leaf in to_leaves(library, f"{what}.{field['name']}", field["type"], part, own)]
     if "constructors" in kind:
         return leaves_of_sum(library, what, type_name, value, shapes)
-    if "columns" in kind:
-        return leaves_of_columns(library, what, type_name, value)
+    if "record_array" in kind:
+        return leaves_of_records(library, what, type_name, value)
+    if "opaque_array" in kind:
+        return leaves_of_sums(library, what, type_name, value)
     raise TypeError(f"{what}: expected {type_name}, which only programs make, found {type(value).__name__}")
+
+
+def new_opaque_array(library, what, type_name, value):
+    rank = array_kind(library, type_name)["rank"]
+    if isinstance(value, (list, tuple)):
+        shape, elements = flat_elements(what, type_name, rank, value)
+        if elements and all(isinstance(one, Opaque) for one in elements):
+            return new_of_values(library, what, type_name, shape, elements)
+    if "record_array" in library.types[type_name]:
+        return new_record_array(library, what, type_name, value)
+    return restore(library, type_name, stored(leaves_of_sums(library, what, type_name, value)))
 
 
 def to_library(library, what, type_name, value, shapes=None):
@@ -435,6 +647,8 @@ def to_library(library, what, type_name, value, shapes=None):
         return new_array(library, what, type_name, value)
     if "record" in kind:
         return new_record(library, what, type_name, value, shapes)
+    if array_kind(library, type_name):
+        return new_opaque_array(library, what, type_name, value)
     return restore(library, type_name, stored(to_leaves(library, what, type_name, value, shapes)))
 
 
@@ -522,7 +736,7 @@ def from_library(library, type_name, value, on_device):
     if kind["kind"] == "array":
         array = DeviceArray(library, type_name, value)
         return array if on_device else array.numpy()
-    made = Opaque(library, type_name, value)
+    made = opaque(library, type_name, value)
     if "record" in kind:
         parts = [project(library, type_name, value, field, on_device) for field in kind["record"]["fields"]]
         return make_record(library, type_name, parts)
@@ -551,12 +765,26 @@ def fields_from_leaves(library, types, leaves):
     return made
 
 
-def structured(names, columns):
+def structured(names, columns, rank):
     """An array of records from an array for each field."""
-    out = np.empty(columns[0].shape, [(name, column.dtype) for name, column in zip(names, columns)])
+    out = np.empty(columns[0].shape[:rank], [(name, column.dtype, column.shape[rank:])
+                                             for name, column in zip(names, columns)])
     for name, column in zip(names, columns):
         out[name] = column
     return out
+
+
+def is_structured(library, type_name):
+    """Whether an array of records holds numbers and arrays of them only, at last."""
+    kind = library.types[type_name]
+    return kind["kind"] == "array" or bool(kind.get("record_array", {}).get("fields")) and all(
+        is_structured(library, field["type"]) for field in kind["record_array"]["fields"])
+
+
+def elements_of(library, elem, shape, leaves):
+    """What Python sees of the elements of an array that consists of these."""
+    places = [from_leaves(library, elem, [leaf[place] for leaf in leaves]) for place in np.ndindex(*shape)]
+    return folded(places, shape)
 
 
 def from_leaves(library, type_name, leaves):
@@ -575,6 +803,8 @@ def from_leaves(library, type_name, leaves):
         first = fields[0]["first"] if fields else 0
         types = [field["type"] for field in fields]
         return (constructor["name"], *fields_from_leaves(library, types, leaves[first:]))
-    if "columns" in kind:
-        return structured(kind["columns"], leaves)
+    if is_structured(library, type_name):
+        fields = kind["record_array"]["fields"]
+        columns = fields_from_leaves(library, [field["type"] for field in fields], leaves)
+        return structured([field["name"] for field in fields], columns, kind["record_array"]["rank"])
     return restore(library, type_name, stored(leaves))

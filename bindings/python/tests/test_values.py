@@ -111,6 +111,76 @@ def test_arrays_of_records_are_structured_arrays(values):
         values.corner(1)
 
 
+def test_arrays_of_sums_are_sequences_on_the_device(values):
+    tiles = values.tiles(3)
+    assert isinstance(tiles, flc.OpaqueArray) and tiles.shape == (3,) and len(tiles) == 3
+    assert tiles[0] == ("disc", 0) and tiles[-1] == ("disc", 2) and tiles[1][1].tolist() == [1, 1]
+    assert [name for name, _ in tiles] == ["disc", "strip", "disc"]
+    tiles[2] = ("strip", [4, 5])
+    assert values.sizes_of(tiles).tolist() == [0, 2, 9]
+    with pytest.raises(IndexError, match="index 3 is out of bounds for 3 elements"):
+        tiles[3]
+    with pytest.raises(IndexError, match="expected 1 index, found 2"):
+        tiles[0, 0]
+    with pytest.raises(KeyError, match="has no field x; it has none"):
+        tiles["x"]
+    with pytest.raises(flc.ProgramError, match="differ in size"):
+        tiles[0] = ("strip", [1, 2, 3])
+    assert repr(tiles) == "<[3]tile on the device>" and repr(copy.copy(tiles)) == repr(tiles)
+
+
+def test_arrays_of_sums_are_lists_on_the_way_in(values):
+    assert values.sizes_of([("disc", 3), ("strip", [1, 2, 3])]).tolist() == [9, 6]
+    assert values.sizes_of([("strip", np.float32([1, 2]))]).tolist() == [3]
+    assert values._library.types["tile"]["leaf_sizes"] == [[], [], [-1]]  # of `tile [2]` and `tile [n]`
+    assert values.sizes_of([("disc", 3)]).tolist() == [9] and values.sizes_of([]).shape == (0,)
+    assert values.sizes_of(list(values.tiles(4))).tolist() == [0, 2, 4, 4]
+    with pytest.raises(TypeError, match=r"ts\[1\]: expected tile, a tuple that begins with one of disc, strip, found 'dsc'"):
+        values.sizes_of([("disc", 3), ("dsc", 3)])
+    with pytest.raises(TypeError, match="ts: arrays in the elements must be equally long"):
+        values.sizes_of([("strip", [1]), ("strip", [1, 2])])
+    with pytest.raises(TypeError, match=r"ts: expected \[\]tile, found int"):
+        values.sizes_of(3)
+
+
+def test_arrays_of_records_that_hold_arrays_are_structured_arrays(values):
+    bodies = values.bodies(3, 2)
+    assert bodies["at"].shape == (3, 2) and bodies[2]["spin"]["y"] == 2
+    assert values.moment(bodies).tolist() == [6, 6]
+    one = {"mass": 2, "at": [5, 6], "spin": (0, 1)}
+    assert values.moment([one, bodies[1]]).tolist() == [13, 15]
+    on_device = values.bodies(3, 2, on_device=True)
+    on_device[0] = one
+    assert on_device[0].at.tolist() == [5, 6] and on_device["spin"][0] == (0, 1)
+    assert values.moment(on_device).tolist() == [17, 19]
+    columns = {"mass": [1, 1, 1], "at": on_device["at"], "spin": on_device["spin"]}
+    assert values.moment(columns).tolist() == [12, 13]
+    with pytest.raises(TypeError, match="bs: expected the fields at, mass, spin, found at"):
+        values.moment({"at": on_device["at"]})
+    with pytest.raises(TypeError, match=r"bs\[0\]: expected the fields at, mass, spin, found at, mass"):
+        values.moment([{"at": [1], "mass": 2}])
+
+
+def test_arrays_of_tuples_have_several_dimensions(values):
+    assert values.grid(2, 3)["0"].tolist() == [[0, 0, 0], [0, 1, 2]]
+    grid = values.grid(2, 3, on_device=True)
+    assert grid.shape == (2, 3) and grid[1, -1] == (2, False) and grid.tolist()[1][1] == (1, True)
+    assert values.corner_of(grid) == (2, False)
+    assert values.corner_of([[(1, True), (2, False)], [(3, True), (4, True)]]) == (4, True)
+    with pytest.raises(TypeError, match="g: the rows of an array must be equally long"):
+        values.corner_of([[(1, True)], [(3, True), (4, True)]])
+
+
+def test_what_shares_an_array_is_freed_once_each(values):
+    points = values.diagonal(3, on_device=True)
+    columns = [points["x"] for _ in range(3)]
+    del columns[1]
+    assert columns[0].numpy().tolist() == columns[1].numpy().tolist() == [0, 1, 2]
+    first, second = values.both([1, 2], on_device=True)
+    del first
+    assert second.numpy().tolist() == [1, 2]
+
+
 def test_sums_hold_arrays_of_sizes_that_other_arguments_tell(values):
     assert values.weighted(("whole", [1, 2, 3]), [1, 1, 2]) == 9
     assert values.weighted(("real", [1, 2, 3], [True, False, True]), [1, 1, 2]) == 7

@@ -120,12 +120,6 @@ int64_t trace_moved_total(const Trace *trace) {
   return total;
 }
 
-int64_t trace_host_total(const Trace *trace) {
-  int64_t rest =
-      trace_total(trace) - trace_kernel_total(trace) - trace_moved_total(trace);
-  return rest > 0 ? rest : 0;
-}
-
 static int shorter_first(const void *a, const void *b) {
   const TraceCall *const *x = a, *const *y = b;
   return ((*x)->ns > (*y)->ns) - ((*x)->ns < (*y)->ns);
@@ -138,6 +132,17 @@ const TraceCall *trace_median(const Trace *trace, bool kept) {
   if (!calls.count) return NULL;
   qsort(calls.at, (size_t)calls.count, sizeof *calls.at, shorter_first);
   return calls.at[(calls.count - 1) / 2];
+}
+
+int64_t trace_busy_total(const Trace *trace) {
+  return trace_kernel_total(trace) + trace_moved_total(trace);
+}
+
+int64_t trace_shown_total(const Trace *trace) {
+  const TraceCall *middle = trace_median(trace, false);
+  int64_t total = middle ? middle->ns * trace->calls.count : 0;
+  int64_t busy = trace_busy_total(trace);
+  return total > busy ? total : busy;
 }
 
 double trace_rate(int64_t bytes, int64_t ns) {

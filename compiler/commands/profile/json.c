@@ -151,8 +151,9 @@ void trace_json(Text *t, const Trace *trace) {
   add_text(t, "dataset", trace->dataset);
   add_device(t, trace);
   add_runs(t, trace);
-  text_printf(t, ",\n  \"total_ns\": %" PRId64, trace_total(trace));
-  add_number(t, "host_ns", trace_host_total(trace));
+  int64_t total = trace_total(trace), busy = trace_busy_total(trace);
+  text_printf(t, ",\n  \"total_ns\": %" PRId64, total);
+  add_number(t, "host_ns", total > busy ? total - busy : 0);
   add_number(t, "build_ns", trace->build_ns);
   add_number(t, "peak_bytes", trace->peak_bytes);
   text_add(t, ",\n  \"input\": { \"kind\": \"write\"");

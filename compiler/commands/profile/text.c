@@ -29,7 +29,7 @@ static void add_table(Text *t, const TraceRowVec *rows) {
 }
 
 static const char *share_of(const Trace *trace, int64_t ns) {
-  int64_t total = trace_total(trace);
+  int64_t total = trace_shown_total(trace);
   return text_format("%.1f %%", total > 0 ? 100.0 * (double)ns / (double)total : 0);
 }
 
@@ -81,7 +81,7 @@ static void add_rows(Text *t, const Trace *trace) {
     if (trace->transfers[kind].count)
       vec_push(&rows, sum_row(trace, &trace->transfers[kind],
                               text_format("(%s)", trace_kind_names[kind])));
-  int64_t host = trace_host_total(trace);
+  int64_t host = trace_shown_total(trace) - trace_busy_total(trace);
   vec_push(&rows, (TraceRow){ { trace_time((double)host / trace->calls.count),
                                 share_of(trace, host), "", "", "", "", "", "", "(host)",
                                 "", "" } });

@@ -45,16 +45,24 @@ static size_t word_end(const ValueReader *r, size_t i) {
   return i;
 }
 
+// As in runtime/values.h.
+static const char *kind_of_file(const ValueReader *r) {
+  unsigned char first = (unsigned char)r->bytes[0];
+  if (r->position > 0) return "";
+  if (first == 0xff || first == 0xfe) return ": this is UTF-16, where UTF-8 is read";
+  if (r->length > 6 && memcmp(r->bytes, "\x93NUMPY", 6) == 0)
+    return ": this is a file of NumPy, whose arrays programs take in Python";
+  return "";
+}
+
 const char *value_found(const ValueReader *r) {
   size_t at = r->position, end = word_end(r, at + (byte_at(r, at) == '-'));
   if (at >= r->length) return "the end of the data";
   if (end > at + 40) end = at + 40;
   if (end == at) end = at + 1;
   unsigned char byte = (unsigned char)r->bytes[at];
-  bool wide = at == 0 && (byte == 0xff || byte == 0xfe);  // the byte order mark of UTF-16
   if (end == at + 1 && !isprint(byte))
-    return text_format("byte 0x%02x%s", byte,
-                       wide ? ": this is UTF-16, where UTF-8 is read" : "");
+    return text_format("byte 0x%02x%s", byte, kind_of_file(r));
   return text_format("'%.*s'", (int)(end - at), r->bytes + at);
 }
 
