@@ -39,6 +39,7 @@
 #ifdef RT_WORKERS
 #include "gather.h"
 #include "deliver.h"
+#include "divided.h"
 #ifdef RT_THREADS
 #include "transport_threads.h"
 #else

@@ -15,6 +15,8 @@ struct rt_cli {
   bool compiles_only;
 #ifdef RT_WORKERS
   const char *result_file;  // NULL: the result goes to standard output
+  const char *values_file;  // NULL: values come from standard input
+  bool shows_result;        // as rank 0 was told
 #endif
 #ifdef RT_THREADS
   int split;  // 0: not; workers on parts of each device
@@ -55,6 +57,7 @@ enum rt_option_id {
   RT_OPT_SERVER,
 #ifdef RT_WORKERS
   RT_OPT_RESULT,
+  RT_OPT_VALUES,
 #endif
 #ifdef RT_THREADS
   RT_OPT_SPLIT,
@@ -112,6 +115,8 @@ static const struct rt_option rt_options[] = {
   { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
   { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
 #ifdef RT_WORKERS
+  { 'i', "read-values-from", "FILE", "read values from a file, each worker its rows",
+    RT_OPT_VALUES, 0 },
   { 'o', "write-result-to", "FILE", "write the result to a file", RT_OPT_RESULT, 0 },
 #endif
 #ifdef RT_THREADS
@@ -280,6 +285,7 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_HELP: cli->help = true; return 0;
 #ifdef RT_WORKERS
   case RT_OPT_RESULT: cli->result_file = arg; return 0;
+  case RT_OPT_VALUES: cli->values_file = arg; return 0;
 #endif
 #ifdef RT_THREADS
   case RT_OPT_SPLIT:
@@ -459,32 +465,110 @@ RT_FN void rt_ask_for_inputs(const struct rt_context *ctx,
 }
 #endif
 
-RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_entry_point *entry,
-                         struct rt_value *in, int *count) {
-  size_t length = 0;
+// Where values are read from; mapped: bytes of a file that lie in memory as they are.
+struct rt_values {
+  const char *what, *name;  // in places, and in messages
+  char *bytes;
+  size_t length, mapped;
+};
+
+RT_FN int rt_values_error(struct rt_context *ctx, const struct rt_values *v,
+                          const char *reason) {
+  return rt_error(ctx, RT_OTHER_ERROR, "cannot read %s: %s", v->name, reason);
+}
+
 #ifdef RT_WORKERS
-  char *bytes = rt_workers_input(ctx->config->workers, &length);
-#else
-  if (entry->input_count) rt_ask_for_inputs(ctx, entry);
-  char *bytes = rt_read_stream(stdin, &length);
-#endif
-  if (!bytes)
-    return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input: %s",
-                    strerror(errno));
-  if (!rt_gunzip(&bytes, &length)) {
-    free(bytes);
-    return rt_error(ctx, RT_OTHER_ERROR, "cannot read standard input: damaged gzip data");
+// Of a file that is mapped only the pages are read that somebody looks at.
+RT_FN void rt_values_map(struct rt_values *v, const char *path) {
+  struct stat status;
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  v->what = v->name = path;
+  if (fd < 0) return;
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+    void *at = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at != MAP_FAILED) {
+      v->bytes = (char *)at;
+      v->length = v->mapped = (size_t)status.st_size;
+    }
   }
-  struct rt_reader r = { "<stdin>", bytes, length, 0, NULL };
+  close(fd);
+}
+
+RT_FN void rt_values_find(struct rt_context *ctx, const struct rt_cli *cli,
+                          struct rt_values *v) {
+  if (!cli->values_file) {
+    v->bytes = rt_workers_input(ctx->config->workers, &v->length);
+    return;
+  }
+  rt_values_map(v, cli->values_file);
+  bool packed = v->length > 1 && memcmp(v->bytes, "\x1f\x8b", 2) == 0;
+  if (v->bytes && !packed) return;
+  if (v->mapped) munmap(v->bytes, v->mapped);
+  v->mapped = 0;
+  v->bytes = rt_read_file(cli->values_file, &v->length);
+}
+#endif
+
+RT_FN int rt_values_open(struct rt_context *ctx, const struct rt_cli *cli,
+                         struct rt_values *v) {
+  memset(v, 0, sizeof *v);
+  v->what = "<stdin>";
+  v->name = "standard input";
+#ifdef RT_WORKERS
+  rt_values_find(ctx, cli, v);
+#else
+  (void)cli;
+  v->bytes = rt_read_stream(stdin, &v->length);
+#endif
+  if (!v->bytes) return rt_values_error(ctx, v, strerror(errno));
+  if (v->mapped || rt_gunzip(&v->bytes, &v->length)) return RT_OK;
+  return rt_values_error(ctx, v, "damaged gzip data");
+}
+
+RT_FN void rt_values_close(struct rt_values *v) {
+#ifdef RT_WORKERS
+  if (v->mapped) {
+    munmap(v->bytes, v->mapped);
+    return;
+  }
+#endif
+  free(v->bytes);
+}
+
+RT_FN int rt_read_all_inputs(struct rt_context *ctx, struct rt_reader *r,
+                             const struct rt_entry_point *entry, struct rt_value *in,
+                             int *count) {
   int error = RT_OK;
-  for (*count = 0; *count < entry->input_count && !error; *count += !error)
-    error = rt_read_input(ctx, &r, &entry->inputs[*count], &in[*count]);
-  if (!error && !rt_reader_at_end(&r))
-    error = rt_error(ctx, RT_OTHER_ERROR,
-                     "expected the end of the input after %d value%s, found more data",
-                     entry->input_count, entry->input_count == 1 ? "" : "s");
-  free(r.message);
-  free(bytes);
+  for (*count = 0; *count < entry->input_count && !error; *count += !error) {
+#ifdef RT_WORKERS
+    size_t at = r->position;
+    ctx->config->workers->divides = entry->inputs[*count].blocks;
+#endif
+    error = rt_read_input(ctx, r, &entry->inputs[*count], &in[*count]);
+#ifdef RT_WORKERS
+    rt_workers_note(ctx->config->workers, r->bytes + at, r->position - at);
+#endif
+  }
+  if (error || rt_reader_at_end(r)) return error;
+  return rt_error(ctx, RT_OTHER_ERROR,
+                  "expected the end of the input after %d value%s, found more data",
+                  entry->input_count, entry->input_count == 1 ? "" : "s");
+}
+
+RT_FN int rt_read_inputs(struct rt_context *ctx, const struct rt_cli *cli,
+                         const struct rt_entry_point *entry, struct rt_value *in,
+                         int *count) {
+  struct rt_values v;
+#ifndef RT_WORKERS
+  if (entry->input_count) rt_ask_for_inputs(ctx, entry);
+#endif
+  int error = rt_values_open(ctx, cli, &v);
+  if (!error) {
+    struct rt_reader r = { v.what, v.bytes, v.length, 0, NULL };
+    error = rt_read_all_inputs(ctx, &r, entry, in, count);
+    free(r.message);
+  }
+  rt_values_close(&v);
   return error;
 }
 
@@ -508,17 +592,21 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
   memset(&out, 0, sizeof out);
   int count = 0;
   if (cli->trace_file) rt_trace_open(ctx);
-  int error = rt_read_inputs(ctx, entry, in, &count);
+  int error = rt_read_inputs(ctx, cli, entry, in, &count);
 #ifdef RT_WORKERS
   error = rt_workers_agree(ctx, error);
+  if (!error && cli->values_file) error = rt_workers_have_read(ctx, cli->values_file);
 #endif
   if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
   if (!error) {
 #ifdef RT_WORKERS
-    if (cli->result_file)
+    if (cli->shows_result)
+      error = rt_value_together(ctx, entry->output_type, &out, rt_array_collect);
+    if (!error && cli->result_file)
       error = rt_save_result(ctx, cli, entry->output_type, &out);
     else
 #endif
+        if (!error)
       error = rt_print_result(ctx, cli, entry->output_type, &out);
     if (!error) error = rt_write_trace(ctx, cli, entry);
     rt_value_free(ctx, entry->output_type, &out);
@@ -687,6 +775,7 @@ RT_FN int rt_cli_close(struct rt_cli *cli, int status) {
 #ifdef RT_WORKERS
 RT_FN int rt_run_as_worker(struct rt_cli *cli, struct rt_workers *w) {
   cli->cfg->workers = w;
+  cli->shows_result = !cli->no_output;
   if (w->rank > 0) {  // what only one worker does
     cli->time_file = cli->trace_file = cli->result_file = NULL;
     cli->no_output = true;

@@ -3,10 +3,10 @@
 // A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
 // its public header), the other parts in the order of all.c (inflate.h, ahead.h, race.h, replay.h,
 // server.h, trace.h and cli.h only in executables; the first two also in libraries with RT_AHEAD;
-// workers.h, gather.h, deliver.h and a transport only with RT_WORKERS), then the program's own
-// tables and functions.  contract.h comes before any system header because
-// it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99
-// and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
+// workers.h, gather.h, deliver.h and a transport only with RT_WORKERS, divided.h in executables of
+// these), then the program's own tables and functions.  contract.h comes before any system header
+// because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here
+// is C99 and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
 // exported.  An executable's runtime (all parts) and program (contract.h, api.h, scalar.h, tables
 // and functions) may be compiled apart, each with RT_APART.
 //
@@ -15,6 +15,9 @@
 //
 // Sizes are in bytes and times in microseconds unless a name says otherwise.  Functions that
 // return `int` return RT_OK or a code below, and have set the error text of the context by then.
+#if defined(RT_WORKERS) && !defined(RT_LIBRARY)
+#  define RT_DIVIDES  // workers may have arrays in blocks, and know of it: divided.h
+#endif
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
 #endif
@@ -47,6 +50,9 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/file.h>
+#ifdef RT_DIVIDES
+#  include <sys/mman.h>
+#endif
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -252,6 +258,11 @@ struct rt_array {
   int rank;
   enum rt_elem elem;
   int refs;
+#ifdef RT_DIVIDES
+  bool divided;             // this has a worker's block of its rows (divided.h)
+  int64_t first, all_rows;  // from this one on, of so many; -1: not known yet
+  int weighing;             // by the weights that there were then
+#endif
 };
 
 struct rt_opaque;
@@ -287,6 +298,9 @@ struct rt_input {
   const char *name;
   int type;
   bool unique;  // consumed
+#ifdef RT_DIVIDES
+  bool blocks;  // workers need their rows of it only: #[blocks(..)]
+#endif
 };
 
 // An entry point has one output; a tuple is an opaque value whose fields are "0", "1", ..

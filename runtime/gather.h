@@ -496,6 +496,7 @@ RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight) {
     all += i == rank ? weight : w->weights[i];
   if (all == 0) return 1;
   w->weights[rank] = weight;
+  w->weighing++;
   return 0;
 }
 
@@ -599,6 +600,22 @@ RT_FN bool rt_workers_line(struct rt_workers *w, bool heard, char **line,
   if (w->rank > 0) *line = (char *)rt_host_grow(*line, (size_t)length + 1);
   rt_transport_broadcast(w, 0, *line, length + 1);
   return true;
+}
+
+RT_FN void rt_workers_note(struct rt_workers *w, const char *bytes, size_t length) {
+  enum { RT_HEADER_BYTES = 64 };  // of a binary value, or less
+  int64_t all = (int64_t)length;
+  if (w->divides && length > RT_HEADER_BYTES) length = RT_HEADER_BYTES;
+  w->divides = false;
+  w->read = rt_hash(rt_hash(w->read, &all, sizeof all), bytes, length);
+}
+
+RT_FN int rt_workers_have_read(struct rt_context *ctx, const char *file) {
+  struct rt_workers *w = ctx->config->workers;
+  int hash = (int)(w->read & INT_MAX);
+  int least = rt_transport_least(w, hash), most = -rt_transport_least(w, -hash);
+  if (least == most) return RT_OK;
+  return rt_error(ctx, RT_OTHER_ERROR, "%s is not the same for all workers", file);
 }
 
 RT_FN void rt_workers_report(struct rt_context *ctx) {

@@ -54,6 +54,9 @@ RT_FN int rt_write_value(struct rt_context *ctx, int type, const struct rt_value
 RT_FN int rt_read_leaf(struct rt_context *ctx, struct rt_reader *r, int type,
                        struct rt_value *out) {
   const struct rt_type *t = &ctx->program->types[type];
+#ifdef RT_DIVIDES
+  if (t->kind == RT_ARRAY && rt_reads_rows(ctx, r)) return rt_read_rows(ctx, r, t, out);
+#endif
   struct rt_host_value v;
   bool ok = rt_read_value(r, t->elem, t->kind == RT_ARRAY ? t->rank : 0, &v);
   int error =
@@ -98,6 +101,9 @@ RT_FN int rt_copy_value(struct rt_context *ctx, int type, const struct rt_value 
     if (error) return error;
     error = rt_mem_copy(ctx, to->u.array->mem, 0, a->mem, 0, rt_array_bytes(a));
     if (error) rt_array_free(ctx, to->u.array);
+#ifdef RT_DIVIDES
+    if (!error) rt_divided_like(to->u.array, a);
+#endif
     return error;
   }
   struct rt_value *leaves =

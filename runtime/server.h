@@ -1027,7 +1027,26 @@ RT_FN bool rt_split_words(struct rt_server *s, char *line) {
   }
 }
 
+#ifdef RT_DIVIDES
+// The variables that the command names are whole, but for calls, which say what they need.
+RT_FN int rt_command_whole(struct rt_server *s) {
+  int error = RT_OK;
+  if (strcmp(s->words[0], "call") == 0 || strcmp(s->words[0], "free") == 0) return RT_OK;
+  for (int i = 0; i < s->count && !error; i++) {
+    const struct rt_variable *v = &s->variables[i];
+    for (int k = 1; k < s->word_count && !error; k++)
+      if (strcmp(v->name, s->words[k]) == 0)
+        error = rt_value_together(s->ctx, v->type, &v->value, rt_array_whole);
+  }
+  return error;
+}
+#endif
+
 RT_FN int rt_run_command(struct rt_server *s) {
+#ifdef RT_DIVIDES
+  int error = rt_command_whole(s);
+  if (error) return error;
+#endif
   for (size_t i = 0; i < sizeof rt_commands / sizeof *rt_commands; i++) {
     const struct rt_command *command = &rt_commands[i];
     int words = s->word_count - 1;

@@ -385,7 +385,8 @@ RT_FN const char *rt_word_hint(const struct rt_reader *r, size_t at, enum rt_ele
   if (first == '{')
     return "\nhint: the fields of a record follow one another, without braces and names";
   if (first == '#')
-    return "\nhint: the number of a constructor comes first, from 0 on, then what all of them hold";
+    return "\nhint: the number of a constructor comes first, from 0 on, then what all of "
+           "them hold";
   if (first == ',')
     return "\nhint: no comma stands between values, nor in a number: `1.5`";
   at += negative;
@@ -583,7 +584,8 @@ RT_FN bool rt_binary_header(struct rt_reader *r, const struct rt_host_value *v) 
   return true;
 }
 
-RT_FN bool rt_read_binary(struct rt_reader *r, struct rt_host_value *v) {
+// The sizes, and the bytes of the elements, which are there.
+RT_FN bool rt_binary_sizes(struct rt_reader *r, struct rt_host_value *v, int64_t *bytes) {
   size_t at = r->position, sizes = (size_t)v->rank * sizeof *v->shape;
   if (!rt_binary_header(r, v)) return false;
   if (r->length - r->position < sizes)
@@ -592,10 +594,15 @@ RT_FN bool rt_read_binary(struct rt_reader *r, struct rt_host_value *v) {
   r->position += sizes;
   if (!rt_shape_fits(v->rank, v->shape, rt_elems[v->elem].bytes))
     return rt_reader_fail(r, at, "damaged sizes of a binary value");
-  int64_t bytes = rt_sat_mul(rt_shape_count(v->rank, v->shape), rt_elems[v->elem].bytes);
-  if ((uint64_t)bytes > r->length - r->position)
-    return rt_reader_fail(r, at, "expected %" PRId64 " bytes of elements, found %zu",
-                          bytes, r->length - r->position);
+  *bytes = rt_sat_mul(rt_shape_count(v->rank, v->shape), rt_elems[v->elem].bytes);
+  if ((uint64_t)*bytes <= r->length - r->position) return true;
+  return rt_reader_fail(r, at, "expected %" PRId64 " bytes of elements, found %zu",
+                        *bytes, r->length - r->position);
+}
+
+// So many bytes of elements of the value that begins at `at`.
+RT_FN bool rt_binary_elements(struct rt_reader *r, struct rt_host_value *v, size_t at,
+                              int64_t bytes) {
   v->bytes = (size_t)bytes;
   v->data = (char *)malloc(v->bytes + 1);
   if (!v->data) return rt_reader_fail(r, at, "out of host memory");
@@ -607,14 +614,24 @@ RT_FN bool rt_read_binary(struct rt_reader *r, struct rt_host_value *v) {
   return true;
 }
 
-// The next value, of the given type; false and a message if there is none.
-RT_FN bool rt_read_value(struct rt_reader *r, enum rt_elem elem, int rank,
-                         struct rt_host_value *v) {
+RT_FN bool rt_read_binary(struct rt_reader *r, struct rt_host_value *v) {
+  size_t at = r->position;
+  int64_t bytes = 0;
+  return rt_binary_sizes(r, v, &bytes) && rt_binary_elements(r, v, at, bytes);
+}
+
+RT_FN void rt_begin_value(enum rt_elem elem, int rank, struct rt_host_value *v) {
   memset(v, 0, sizeof *v);
   v->elem = elem;
   v->rank = rank;
   for (int i = 0; i < rank; i++)
     v->shape[i] = -1;
+}
+
+// The next value, of the given type; false and a message if there is none.
+RT_FN bool rt_read_value(struct rt_reader *r, enum rt_elem elem, int rank,
+                         struct rt_host_value *v) {
+  rt_begin_value(elem, rank, v);
   rt_skip_space(r);
   if (rt_byte_at(r, r->position) == 'b') return rt_read_binary(r, v);
   if (r->length - r->position >= 5 && memcmp(r->bytes + r->position, "empty", 5) == 0)

@@ -19,10 +19,13 @@ struct rt_workers {
   int neighbours;   // workers on this machine, this one included
   int64_t gathers;  // that moved something
   int64_t sent,
-      received;  // bytes of arrays, as a worker that talks to each other one counts them
-  int64_t ns;    // in gathers, waiting included
-  bool failed;   // in this call, and all know it
+      received;   // bytes of arrays, as a worker that talks to each other one counts them
+  int64_t ns;     // in gathers, waiting included
+  bool failed;    // in this call, and all know it
+  bool divides;   // what is read is needed by rows: of binary values each reads its own
+  uint64_t read;  // a hash of what all have read
   int64_t *weights;              // of each worker, for the sizes of blocks
+  int weighing;                  // how often they were set
   void *transport;               // what the transport keeps of this worker
   struct rt_underway *underway;  // a border; or NULL
 };
@@ -134,6 +137,10 @@ RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length);
 RT_FN bool rt_workers_line(struct rt_workers *w, bool heard, char **line,
                            size_t *capacity);
 RT_FN void rt_workers_report(struct rt_context *ctx);
+// Notes a value that was read, unless it was divided, and its length; an error unless all have
+// noted the same.
+RT_FN void rt_workers_note(struct rt_workers *w, const char *bytes, size_t length);
+RT_FN int rt_workers_have_read(struct rt_context *ctx, const char *file);
 #endif
 
 // Sets a weight from the next split on; not 0 if no worker would have one.  Ranks that there are
@@ -151,6 +158,33 @@ RT_FN int rt_workers_called(struct rt_context *ctx, int error);
 // its block.
 RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows,
                           int64_t *total);
+#endif
+
+#ifdef RT_DIVIDES
+// ---- arrays of executables of which each worker has its rows (divided.h)
+
+struct rt_array;
+struct rt_value;
+struct rt_type;
+struct rt_reader;
+
+// This worker's rows of an input from now on, and how many all have; and a result that is such.
+RT_FN int rt_input_block(struct rt_context *ctx, struct rt_array *array, int64_t *rows);
+RT_FN void rt_result_block(const struct rt_context *ctx, struct rt_array *array);
+// All workers have all of it from now on; or rank 0 has.
+RT_FN int rt_array_whole(struct rt_context *ctx, struct rt_array *array);
+RT_FN int rt_array_collect(struct rt_context *ctx, struct rt_array *array);
+// The same for all arrays of a value.
+RT_FN int rt_value_together(struct rt_context *ctx, int type,
+                            const struct rt_value *value,
+                            int (*become)(struct rt_context *ctx,
+                                          struct rt_array *array));
+// A copy is divided like the array.
+RT_FN void rt_divided_like(struct rt_array *array, const struct rt_array *other);
+// Should this worker read its rows of the next value, and can it?  It does.
+RT_FN bool rt_reads_rows(const struct rt_context *ctx, struct rt_reader *r);
+RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
+                       const struct rt_type *t, struct rt_value *out);
 #endif
 
 // ---- what generated host code calls

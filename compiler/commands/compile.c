@@ -73,6 +73,7 @@ static bool add_ahead(Compiler *c, Program *program, const char *device,
 bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
                           EmitResult *out) {
   if (options.flatten.max_versions) program->flatten = options.flatten;
+  program->flatten.blocks = program->flatten.workers != WORKERS_ONE;
   Decider settings = { 0 };
   const char *tuning = options.tuning ? options.tuning : "tuning";
   if (!options.untuned && !decider_read_beside(c, &settings, program->path, tuning))

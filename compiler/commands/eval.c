@@ -89,6 +89,8 @@ static int eval(Compiler *c, const char *path, EvalOptions options) {
   Program *program = program_read(c, path);
   if (!program || !take_recipes(c, program, options.recipe)) return !diag_ok(c);
   program->flatten = options.flatten;
+  program->flatten.blocks =
+      false;  // all workers of the interpreter are given whole values
   bool kernels = options.after && strcmp(options.after, "kern") == 0;
   bool ok = pipeline_run(c, program, "elaborate");
   const Entry *entry = ok ? command_entry(c, program->core, options.entry) : NULL;

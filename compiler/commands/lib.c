@@ -51,7 +51,6 @@ static const char *refused_base(const char *base) {
 static int make_library(Compiler *c, const char *path, CompileOptions options) {
   EmitResult result;
   options.library = true;
-  options.flatten.blocks = options.flatten.workers != WORKERS_ONE;
   if (!options.base) options.base = compile_base(path);
   const char *refused = refused_base(options.base);
   if (refused)

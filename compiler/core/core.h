@@ -363,8 +363,9 @@ typedef struct Entry {
   int output_count;
   const char *output_type;    // of the source result: as EntryValue.type
   const SizeExp *bytes;       // #[bytes(e)], over params: the bytes that a call moves; or NULL
-  // #[blocks(xs)], per param: in libraries for MPI callers hand in their rows; or NULL
+  // #[blocks(xs)], per param: where there are several workers, callers hand in their rows; or NULL
   const bool *blocks;
+  const bool *result_blocks;  // per leaf: callers get their rows; or NULL
   const CoreType *results;    // may mention params; the body's results begin with unknown sizes
   int result_count;           // leaves; the body has size_result_count more results before them
   int size_result_count;      // i64 results that `results` mention through size_results

@@ -55,9 +55,15 @@ static const char *input_name(const Entry *entry, int param) {
 
 // Does the caller hand in its rows of the parameter?
 static bool is_block(const CallText *s, int param) {
-  const EmitOptions *options = &s->c.e->options;
-  return s->entry->blocks && s->entry->blocks[param] && options->library &&
-         options->workers != WORKERS_ONE;
+  return s->entry->result_blocks && s->entry->blocks[param];
+}
+
+// Have executables arrays that are divided?
+static bool divides(const CallText *s) {
+  const Core *flat = s->c.e->flat;
+  for (int i = 0; i < flat->entry_count && !s->c.e->options.library; i++)
+    if (flat->entries[i]->result_blocks) return true;
+  return false;
 }
 
 // The dimension as the program knows it.
@@ -67,13 +73,27 @@ static const char *shape_text(const CallText *s, int param, int d) {
              : text_format("%s.u.array->shape[%d]", leaf_of(s->c.e, s->types, param), d);
 }
 
+// In executables a value is divided, or made whole, as the entry point wants it.
+static void divide_inputs(CallText *s) {
+  for (int i = s->entry->size_count; i < s->entry->param_count; i++) {
+    const char *leaf = leaf_of(s->c.e, s->types, i);
+    if (is_block(s, i))
+      c_line(&s->c, "if (!err) err = rt_input_block(ctx, %s.u.array, &rows[%d]);", leaf,
+             i);
+    else if (s->entry->params[i]->type.rank)
+      c_line(&s->c, "if (!err) err = rt_array_whole(ctx, %s.u.array);", leaf);
+  }
+  c_line(&s->c, "if (err) return err;");
+}
+
 // The rows of all callers together.
 static void total_rows(CallText *s) {
   bool any = false;
   for (int i = 0; i < s->entry->param_count; i++)
     any = any || is_block(s, i);
-  if (!any) return;
-  c_line(&s->c, "int64_t rows[%d];", s->entry->param_count);
+  if (any) c_line(&s->c, "int64_t rows[%d];", s->entry->param_count);
+  if (divides(s)) divide_inputs(s);
+  if (!any || divides(s)) return;
   for (int i = 0; i < s->entry->param_count; i++)
     if (is_block(s, i))
       c_line(&s->c,
@@ -198,6 +218,12 @@ static void free_results(CallText *s) {
              i, i);
 }
 
+static void divide_results(CallText *s) {
+  for (int i = 0; i < s->entry->result_count; i++)
+    if (s->entry->result_blocks && s->entry->result_blocks[i])
+      c_line(&s->c, "if (!err) rt_result_block(ctx, results[%d].u.array);", i);
+}
+
 static void pack(CallText *s) {
   bool opaque = s->c.e->types.at[s->types->output].kind == EMIT_OPAQUE;
   if (opaque) {
@@ -255,6 +281,7 @@ void emit_entry_call(Emit *e, Text *t, int number) {
          "err = rt_is_gpu(ctx) ? entry_%s_gpu(ctx, &args, results) "
          ": entry_%s_cpu(ctx, &args, results);",
          name, name);
+  if (divides(&s)) divide_results(&s);
   pack(&s);
   c_close(&s.c);
   text_newline(t);

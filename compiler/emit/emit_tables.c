@@ -276,14 +276,20 @@ static int presets_table(Emit *e, Text *t) {
   return count;
 }
 
+static bool is_in_blocks(const Entry *entry, const EntryValue *input) {
+  return entry->result_blocks && input->count && entry->blocks[input->first];
+}
+
 static void entry_inputs(Emit *e, Text *t, const EmitEntry *entry) {
-  (void)e;
+  bool says = e->options.workers != WORKERS_ONE && !e->options.library;
   if (entry->inputs.count)
     text_printf(t, "\nstatic const struct rt_input entry_%s_inputs[] = {", entry->c_name);
   for (int i = 0; i < entry->inputs.count; i++) {
     const EntryValue *input = &entry->entry->inputs[i];
-    text_printf(t, "\n  { %s, %d, %s },", c_string(input->name ? input->name : ""),
-                entry->inputs.at[i], input->unique ? "true" : "false");
+    const char *blocks = is_in_blocks(entry->entry, input) ? ", true" : ", false";
+    text_printf(t, "\n  { %s, %d, %s%s },", c_string(input->name ? input->name : ""),
+                entry->inputs.at[i], input->unique ? "true" : "false",
+                says ? blocks : "");
   }
   if (entry->inputs.count) text_add(t, "\n};");
 }

@@ -36,9 +36,11 @@ static bool is_for_others(const char *name, size_t length, Workers workers) {
 
 static bool is_part(const char *name, size_t length, RuntimeParts parts,
                     Workers workers) {
-  static const char *const for_workers[] = { "workers.h",           "transport_mpi.h",
-                                             "transport_threads.h", "gather.h",
-                                             "deliver.h",           NULL };
+  static const char *const for_workers[] = {
+    "workers.h", "transport_mpi.h", "transport_threads.h",
+    "gather.h",  "deliver.h",       "divided.h",
+    NULL
+  };
   static const char *const command_line[] = { "cli.h",    "server.h", "race.h",
                                               "replay.h", "trace.h",  NULL };
   static const char *const ahead[] = { "inflate.h", "ahead.h", NULL };
@@ -46,6 +48,7 @@ static bool is_part(const char *name, size_t length, RuntimeParts parts,
   bool several = is_among(name, length, for_workers);
   if (several && is_for_others(name, length, workers)) return false;
   if (several && parts == RUNTIME_CONTRACT) return is_name(name, length, "workers.h");
+  if (is_name(name, length, "divided.h")) return parts == RUNTIME_EXECUTABLE;
   if (parts == RUNTIME_CONTRACT) return is_among(name, length, contract);
   if (parts == RUNTIME_EXECUTABLE) return true;
   return !is_among(name, length, command_line) &&

@@ -30,7 +30,7 @@ typedef struct FlattenOptions {
   int max_versions;  // per entry point; beyond it maps get fewer versions, with a warning
   Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
   Workers workers;   // several: flat_for_workers
-  bool blocks;  // callers hand in what #[blocks(..)] names as blocks: libraries for MPI
+  bool blocks;  // callers hand in what #[blocks(..)] names as blocks: compiled programs
   bool reproducible;  // what combines floats does so in one order: fix_order
 } FlattenOptions;
 

@@ -162,15 +162,24 @@ static void add_lines(Text *t, const Drawing *d) {
   }
 }
 
+// What a split asks for, unless it is one that callers have made.
+static void draw_split(Text *t, const VersionTree *tree, const Exp *split) {
+  const Guard *guard = split->u.split.guard;
+  const char *width = version_size_name(tree->sizes, split->u.split.width);
+  if (guard->par->kind == SIZE_EXP_ATOM &&
+      atom_equal(guard->par->atom, atom_i64(INT64_MAX)))
+    text_printf(t, "blocks of %s: always\n", width);
+  else
+    text_printf(t, "blocks of %s: %s: %s >= t\n", width, guard->name,
+                version_size_text(tree->sizes, guard->par));
+}
+
 void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {
   text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
               tree->version_count == 1 ? "" : "s", tree->guard_count,
               tree->guard_count == 1 ? "" : "s");
   vec_each (const Exp *const *, split, &tree->splits)
-    text_printf(t, "blocks of %s: %s: %s >= t\n",
-                version_size_name(tree->sizes, (*split)->u.split.width),
-                (*split)->u.split.guard->name,
-                version_size_text(tree->sizes, (*split)->u.split.guard->par));
+    draw_split(t, tree, *split);
   Drawing d = { .tree = tree, .events = events };
   const Region *root = tree->root;
   if (root->kind == REGION_SEQ)

@@ -14,6 +14,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "blocks.fl")
 ORDER = os.path.join(HERE, "order.fl")
+DIVIDED = os.path.join(HERE, "divided.fl")
 RANKS = []  # those asked for; none: another number for each case, from 1 to 4
 FAILURE_SECONDS = 20
 NO_SIZE, NEGATIVE = "[3i32] -1i64", "Range 0..1..<-1 is invalid (a negative size)"
@@ -324,6 +325,86 @@ def in_order(flc, folder, start, option, far):
             check(same(flc, folder, done.stdout, path, "--tolerance", "0"), f"{entry}, the interpreter's bits ({start.__name__}): {done.stderr[:300]}")
 
 
+def divided(flc, folder, start, option, far):
+    """Each has its rows of what #[blocks] names, which it reads itself from a file, and of results; rank 0 writes them in order."""
+    executable, r = os.path.join(folder, "divided"), random.Random(7)
+    subprocess.run([flc, "build", option, DIVIDED, "-o", executable], check=True)
+    command = far + [executable, "--param", "default_workers=0"]
+
+    def values(suffix, *shape):
+        if not shape:
+            return (f"{r.randint(-30, 30) / 4}" if suffix[0] == "f" else f"{r.randint(-9, 9)}") + suffix
+        if 0 in shape:
+            return "empty(" + "".join(f"[{size}]" for size in shape) + suffix + ")"
+        return "[" + ", ".join(values(suffix, *shape[1:]) for _ in range(shape[0])) + "]"
+
+    for ranks, n in ((1, 5), (3, 2), (3, 10), (4, 0)) if start == threads else ((3, 7),):
+        for entry, parts in (("axpy", [values("i64"), values("i64", n), values("i64", n)]), ("spread", [values("f64", n, 3), "3i64"]),
+                             ("mixed", [values("f32", n), values("i64", n, 2), values("f32", 5)])):
+            text, path = " ".join(parts), os.path.join(folder, "values")
+            expected = subprocess.run([flc, "eval", DIVIDED, "-e", entry], input=text, text=True, capture_output=True).stdout
+            with open(path, "wb") as file:
+                file.write(subprocess.run([flc, "data", "-b"], input=text.encode(), capture_output=True).stdout)
+            for options, given in ((["-i", path], ""), ([], text), (["-i", path, "--param", "weight_0=0" if ranks > 1 else "weight_0=7"], "")):
+                run = start(ranks, command + ["-e", entry] + options, given)
+                what = f"{entry} of {n} rows, {ranks} workers ({start.__name__}), {options}: {run.stdout}{run.stderr[:300]}"
+                check(run.returncode == 0 and in_text(flc, expected, run.stdout), what)
+    divided_traffic(folder, start, command, values)
+    divided_server(flc, folder, start, command, values)
+    divided_refusals(folder, start, command, path)
+
+
+def divided_traffic(folder, start, command, values):
+    """Nothing is moved but what rank 0 writes."""
+    path = os.path.join(folder, "many")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("3i64 " + values("i64", 1000) + values("i64", 1000))
+    for options, received in ((["-n"], [0, 0]), (["-o", path + ".out"], [8 + 32 + 4000, 8 + 32])):
+        run = start(2, command + ["-e", "axpy", "-L", "-i", path] + options, "")
+        found = dict(re.findall(r"worker (\d) of 2: .* (\d+) received", run.stderr))
+        check(found == {str(k): str(count) for k, count in enumerate(received)}, f"bytes received, {options} ({start.__name__}): {found} {run.stderr[-300:]}")
+
+
+def divided_server(flc, folder, start, command, values):
+    """Results that calls take as they lie, by other weights, and whole."""
+    path, out = os.path.join(folder, "served_rows"), os.path.join(folder, "served_rows.out")
+    xs, ys = values("i64", 11), values("i64", 11)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("3i64 " + xs + ys)
+    lines = [f"restore {path} a i64 x []i64 y []i64", "call axpy z a x y", "call axpy u a z z", "set_tuning_param weight_1 350", "call axpy v a u z",
+             "call whole s v", "call axpy t a v x", f"store {out} u v s t x", "shape t", "index at v 10", "store " + out + ".at at"]
+    run = start(3, command + ["--server"], "\n".join(lines) + "\n")
+    xs, ys = ([int(word) for word in re.findall(r"(-?\d+)i64", text)] for text in (xs, ys))
+    zs = [3 * x + y for x, y in zip(xs, ys)]
+    us = [4 * z for z in zs]
+    vs = [3 * u + z for u, z in zip(us, zs)]
+    ts = [3 * v + x for v, x in zip(vs, xs)]
+    expected = " ".join((array(us, "i64"), array(vs, "i64"), f"{vs[-1] + sum(vs)}i64", array(ts, "i64"), array(xs, "i64")))
+    good = run.returncode == 0 and "FAILURE" not in run.stdout and "\n11\n" in run.stdout and same(flc, folder, f"{vs[-1]}i64", out + ".at")
+    check(good and same(flc, folder, expected, out), f"a server of divided arrays ({start.__name__}): {run.stdout[-300:]}{run.stderr[:300]}")
+
+
+def divided_refusals(folder, start, command, path):
+    """Files that are not there, end too early, or are other ones for another process."""
+    with open(path, "rb") as file:
+        whole = file.read()
+    with open(path + ".cut", "wb") as file:
+        file.write(whole[:-3])
+    for name, message in ((path + ".none", "cannot read " + path), (path + ".cut", "elements, found")):
+        run = start(2, command + ["-e", "mixed", "-i", name], "")
+        check(run.returncode != 0 and run.stdout == "" and message in run.stderr and run.stderr.count("error:") == 1, f"{name}: {run.stdout}{run.stderr[:300]}")
+    if start != mpirun:
+        return
+    other = os.path.join(folder, "elsewhere")
+    os.makedirs(other)
+    for place, text in ((folder, "3i64 [1i64, 2i64] [3i64, 4i64]"), (other, "4i64 [1i64, 2i64] [3i64, 4i64]")):
+        with open(os.path.join(place, "beside"), "w", encoding="utf-8") as file:
+            file.write(text)
+    words = command + ["-e", "axpy", "-i", "beside"]
+    run = subprocess.run(MPIRUN + ["-n", "1", "-wdir", folder] + words + [":", "-n", "1", "-wdir", other] + words, text=True, capture_output=True, timeout=600)
+    check(run.returncode != 0 and run.stdout == "" and "beside is not the same for all workers" in run.stderr, f"two files: {run.stdout}{run.stderr[:300]}")
+
+
 def strangers(command):
     """Processes that the mpirun of another MPI has started do not each print the result."""
     ours = subprocess.run(MPIRUN + ["--version"], capture_output=True, text=True).stdout
@@ -626,6 +707,7 @@ def main():
             far = ["env", "POCL_DEVICES=pthread"] if start == mpirun else []
             compare(flc, folder, chosen(expected, start), start, far + command, types_of(start, command))
             in_order(flc, folder, start, option, far)
+            divided(flc, folder, start, option, far)
             failures(flc, folder, start, command)
             serve(flc, folder, start, command)
             struck(flc, folder, start, command)

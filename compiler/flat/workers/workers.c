@@ -672,10 +672,20 @@ static void take_block(Spread *s, Builder *b, const Var *param, const Var *whole
   spread_gather(s, b, whole, block, split);
 }
 
+// The split of what callers hand in with as many rows; NULL if that is nothing.
+static const RowSplit *caller_split(const Spread *s, CoreType type) {
+  for (int i = s->entry->size_count; i < s->entry->param_count; i++)
+    if (type.rank && s->entry->blocks[i] &&
+        atom_equal(type.dims[0], s->entry->params[i]->type.dims[0]))
+      return spread_split_of(s, type.dims[0]);
+  return NULL;
+}
+
 // The results of as many rows as a caller's blocks are blocks: of a size that only the body knows.
 static void give_blocks(Spread *s, Builder *b, Entry *out, Atom *results) {
   int sizes = out->size_result_count, leaves = out->result_count;
   CoreType *types = mem_copy(out->results, sizeof *types * (size_t)leaves);
+  bool *blocks = new_array(bool, leaves + 1);
   Vec(const Var *) names = { 0 };
   Vec(Atom) all = { 0 };
   for (int i = 0; i < sizes; i++) {
@@ -683,8 +693,9 @@ static void give_blocks(Spread *s, Builder *b, Entry *out, Atom *results) {
     vec_push(&all, results[i]);
   }
   for (int i = 0; i < leaves; i++) {
-    const RowSplit *split = split_of_type(s, types[i]);
+    const RowSplit *split = caller_split(s, types[i]);
     if (!split) continue;
+    blocks[i] = true;
     Atom *result = &results[sizes + i];
     *result = spread_block(s, b, *result, split);
     const Var *count = var_like(s->c, split->count.u.var);
@@ -695,6 +706,7 @@ static void give_blocks(Spread *s, Builder *b, Entry *out, Atom *results) {
   for (int i = 0; i < leaves; i++)
     vec_push(&all, results[sizes + i]);
   out->results = types;
+  out->result_blocks = blocks;
   out->size_results = names.at;
   out->size_result_count = names.count;
   out->body = core_body(b, all.at, all.count);
