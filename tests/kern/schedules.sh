@@ -271,7 +271,7 @@ entry by_columns [n] [m] [d] (ps: [n][d]f32) (qs: [d][m]f32) : f32 =
   f32.sum (map (\p -> f32.minimum (map (\q -> f32.sum (map2 (*) p q)) (transpose qs))) ps)
 END
 "$flc" dump --explain energies.fl > out
-some 'what is summed up over pairs has rows side by side' 'sums of loops in lanes, rows staged +<- choice 1' out
+some 'what is summed up over pairs has rows side by side' 'sums of loops in lanes, rows staged, pairs by fours +<- choice 1' out
 some 'long rows go together' 'pairs of 4 rows by 1 vectors +<- choice 2' out
 some 'and columns, where they lie side by side' 'pairs of 4 rows by 2 vectors +<- choice' out
 

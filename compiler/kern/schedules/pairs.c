@@ -17,20 +17,25 @@ enum {
 typedef struct PairNest {
   const Axis *rows, *columns;
   int count;  // of such nests
+  bool maps;  // the inner one may be a map
 } PairNest;
 
-static bool are_columns(const KernStm *stm) {
+static bool are_columns(const PairNest *p, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
-  return axis->bind == BIND_SEQ && axis->role == AXIS_REDUCE && kern_commutes(axis) &&
-         schedule_depth(stm) == 2 && !schedule_has_role(axis->body, AXIS_MAP);
+  bool sums = axis->role == AXIS_REDUCE && kern_commutes(axis),
+       maps = p->maps && axis->role == AXIS_MAP;
+  return axis->bind == BIND_SEQ && (sums || maps) && schedule_depth(stm) == 2 &&
+         !schedule_has_role(axis->body, AXIS_MAP);
 }
 
 static void find_pair_nest(PairNest *p, const KernBlock *block, const Axis *around) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
-    if (axis && are_columns(stm)) {
-      *p = (PairNest){ around, axis, p->count + 1 };
+    if (axis && are_columns(p, stm)) {
+      p->rows = around;
+      p->columns = axis;
+      p->count++;
       continue;
     }
     KernBlockVec blocks = kern_blocks(stm);
@@ -88,6 +93,20 @@ static void add_rows_by_rows(const Schedule *s, Candidates *out, const PairNest 
   recipe_split(&cand.recipe, p->columns->name, TILE_HEIGHT, SPLIT_PEEL);
   recipe_bind(&cand.recipe, p->columns->name, BIND_REG);
   rows_together(&cand.recipe, p->rows, TILE_HEIGHT);
+  schedule_offer(s, out, &cand);
+}
+
+// Several sums at once that wait for nothing of each other, of what is read once.
+void schedule_pairs_by_fours(const Schedule *s, Candidates *out,
+                             const Candidate *points) {
+  PairNest p = { .maps = true };
+  Candidate cand = *points;
+  find_pair_nest(&p, s->kern->body, NULL);
+  if (p.count != 1) return;
+  cand.recipe = recipe_copy(&points->recipe);
+  recipe_split(&cand.recipe, p.columns->name, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_bind(&cand.recipe, p.columns->name, BIND_REG);
+  cand.what = text_format("%s, pairs by fours", points->what);
   schedule_offer(s, out, &cand);
 }
 

@@ -73,7 +73,7 @@ void schedule_rows_staged(const Schedule *s, Candidates *out, const Candidate *p
   schedule_tile_copies(&cand.recipe, points->recipe.kern, LONG_ROW);
   cand.weight++;  // so that the same without rows stays behind it
   cand.what = text_format("%s, rows staged", points->what);
-  schedule_offer(s, out, &cand);
+  if (schedule_offer(s, out, &cand)) schedule_pairs_by_fours(s, out, &cand);
 }
 
 // Few lanes stand behind LANES, as what is left where its condition fails.

@@ -133,5 +133,6 @@ void schedule_sweep(const Schedule *s, Candidates *out, bool chunks);
 // Maps of loops within points in lanes; sums of what loops compute (within.c).
 void schedule_within(const Schedule *s, Candidates *out);
 void schedule_sums_of_loops(const Schedule *s, Candidates *out);
-// Sums over pairs (pairs.c).
+// Sums over pairs; those of a candidate whose lanes are around them, four at once (pairs.c).
 void schedule_pairs(const Schedule *s, Candidates *out);
+void schedule_pairs_by_fours(const Schedule *s, Candidates *out, const Candidate *points);
