@@ -106,6 +106,7 @@ typedef struct Axis {
   AxisRole role;
   AxisBind bind;
   bool rest;     // what a split has left: few points
+  bool bulk;     // what has most of the points of an axis in parts
   int64_t most;  // there are no more points than that; 0: not known
   bool many;     // points, of a reduction: several vectors at once pay (long_sums.c)
   const KernBlock *body;

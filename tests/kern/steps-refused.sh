@@ -71,6 +71,15 @@ entry bordered [n] [k] (a: [n][k]i32) : [n]i32 =
 entry folded [n] [k] (a: [n][k]i32) : [n]i32 =
   #[sequential_inner] map (\row -> i32.sum (map (\j -> if j == 0 then 0 else row[j] / 3 + row[j] / 4 + row[j] / 5 + row[j] / 6 + row[j] / 7 + row[j] / 8 + row[j] / 9 + row[j] / 10 + row[j] / 11 + row[j] / 12 + row[j] / 13 + row[j] / 14 + row[j] / 15 + row[j] / 16 + row[j] / 17 + row[j] / 18 + row[j] / 19 + row[j] / 20 + row[j] / 21 + row[j] / 22 + row[j] / 23 + row[j] / 24 + row[j] / 25 + row[j] / 26 + row[j] / 27 + row[j] / 28 + row[j] / 29 + row[j] / 30 + row[j] / 31 + row[j] / 32 + row[j] / 33 + row[j] / 34 + row[j] / 35 + row[j] / 36 + row[j] / 37 + row[j] / 38 + row[j] / 39 + row[j] / 40 + row[j] / 41 + row[j] / 42 + row[j] / 43 + row[j] / 44 + row[j] / 45 + row[j] / 46 + row[j] / 47 + row[j] / 48 + row[j] / 49 + row[j] / 50 + row[j] / 51 + row[j] / 52 + row[j] / 53 + row[j] / 54 + row[j] / 55 + row[j] / 56 + row[j] / 57 + row[j] / 58 + row[j] / 59 + row[j] / 60 + row[j] / 61 + row[j] / 62 + row[j] / 63 + row[j] / 64 + row[j] / 65 + row[j] / 66 + row[j] / 67 + row[j] / 68 + row[j] / 69) (iota k))) a
 
+entry shorter [n] [k] (a: [n][k]i32) : [n]i32 =
+  #[sequential_inner] map (\i -> loop s = 1 for j < i64.min i k do s * 3 + a[j % n, j]) (iota n)
+
+entry ragged [n] (a: [n]i64) (limits: [n]i64) : [n]i64 =
+  #[sequential_inner] map (\i -> loop s = 1 for j < limits[i] do s * 3 + a[j % n]) (iota n)
+
+entry stores [n] [k] (a: [n][k]i32) : [n][k]i32 =
+  #[sequential_inner] map (\i -> loop row = copy a[i] for j < i64.min i k do row with [j] = row[(j * j) % k]) (iota n)
+
 entry small (a: [8][100]i32) : [8]i32 = #[sequential_inner] map (\row -> i32.sum row) a
 
 entry rotated [n] [k] (a: *[n][k]i32) : [n][k]i32 =
@@ -241,6 +250,15 @@ refused blurred.segmap 'n is no loop' 'cut n'
 refused product.segmap 'no comparison in k changes its outcome once along it' 'cut k'
 refused folded.segmap_2 'k would be too long in parts' 'cut k'
 accepted bordered.segmap_2 'cut k'
+
+# ---- align
+refused prefixes.segmap 'k is no reduction or loop' 'align k'
+refused shorter.segmap 'min is not in lanes' 'align min'
+refused product.segmap 'k begins and ends at the same place in all lanes' 'split m by 16 overlap' 'bind m to lane' 'align k'
+refused ragged.segmap 'how far x_2 goes differs in another way than by the index' 'split n by 16 overlap' 'bind n to lane' 'align x_2'
+refused stores.segmap 'min does more than to compute and to load' 'split n by 16 bound' 'bind n to lane' 'align min'
+accepted shorter.segmap 'split n by 16 overlap' 'bind n to lane' 'align min'
+refused shorter.segmap '`align` goes by where blocks begin' 'split n by 16 overlap' 'bind n to lane' 'align min' 'interior move'
 
 # ---- interior
 refused product.segmap 'no condition on indices has one outcome in blocks' 'interior'

@@ -22,6 +22,7 @@ typedef struct Cost {
       bounded;  // some lanes are behind the end of a block, or done with a loop: what goes lane
                 // by lane asks each of them
   bool in_loop;    // and not on the grid alone
+  bool aligned;    // of rounds that lanes meet in (steps/align.c)
   bool in_stream;  // of loops in order the innermost
   bool has_grid;
   bool among_loops;   // a point of the grid has several, one after the other

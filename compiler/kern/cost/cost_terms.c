@@ -66,16 +66,16 @@ double cost_value(const Cost *s, const Term *t) {
   return s->guess->trips;
 }
 
-// A width below 0 is one for which the guesses do not fit.  What vectors leave is half of one in
-// the mean: loops of 63 rounds are not slower than those of 64.  What only the kernel counts is
-// taken to be as much as there may be.
+// A width below 0 is one for which the guesses do not fit, and so is 0 where most points are.  What
+// vectors leave is half of one in the mean: loops of 63 rounds are not slower than those of 64.
+// What only the kernel counts is taken to be as much as there may be.
 double cost_trips(const Cost *s, const Axis *axis) {
   const Term *width = axis->width;
   double trips = cost_value(s, width);
   if (axis->most && width->kind == TERM_VAR && !map_has(s->values, width->u.var))
     trips = fmin((double)axis->most, s->guess->length ? CHUNK_TRIPS : s->guess->trips);
   if (axis->rest && trips < MOST_LANES) trips = fmin(trips, MOST_LANES / 2.0);
-  return trips < 0 ? s->guess->trips : trips;
+  return trips < (axis->bulk ? 1 : 0) ? s->guess->trips : trips;
 }
 
 static void grid_size(Cost *s, const Term *t) {

@@ -6,8 +6,9 @@
 
 // Cycles, beside those of cost.h.
 static const double call_cost = 40, round_cost = 1;
-// A branch on all lanes, which the device's compiler moves nothing across.
-static const double check_of_lanes = 10;
+// A branch on all lanes, which the device's compiler moves nothing across; one on the first and the
+// last lane (imp/lower/end_checks.c).
+static const double check_of_lanes = 10, check_of_ends = 4;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
 static const double search_round = 8;
 // Rounds of the last lane that leaves a loop, as parts of the mean; and of the last one that finds
@@ -141,6 +142,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   Cost inner = *s;
   if (axis->bind == BIND_GRID) inner.among_loops = loops_in(axis->body) > 1;
   inner.in_loop |= axis->bind != BIND_GRID;
+  inner.aligned = axis->bulk;
   double trips = cost_trips(s, axis);
   inner.in_stream = axis->role == AXIS_LOOP && !cost_has_loop(axis->body);
   bool differs = cost_over_lanes(s, cost_set(s, axis->width));
@@ -284,6 +286,26 @@ static void cost_store(Cost *s, const KernStm *stm) {
   cost_add(s, one * cost_copies(s, cost_access_set(s, to) | value));
 }
 
+// Do all numbers that it compares go from lane to lane by a constant?
+static bool is_asked_at_ends(const Cost *s, const Term *condition) {
+  const Term *const *args = condition->u.op.args;
+  Affine a, b;
+  if (condition->kind != TERM_OP) return false;
+  if (condition->u.op.op == OP_LAND)
+    return is_asked_at_ends(s, args[0]) && is_asked_at_ends(s, args[1]);
+  bool compares = condition->u.op.op == OP_LT || condition->u.op.op == OP_LE;
+  return compares && vary_affine(s->vary, args[0], &a) &&
+         vary_affine(s->vary, args[1], &b) && a.step->kind == TERM_CONST &&
+         b.step->kind == TERM_CONST;
+}
+
+static void cost_check(Cost *s, const Term *condition) {
+  bool differs = cost_over_lanes(s, cost_set(s, condition));
+  bool at_ends = differs && s->aligned && is_asked_at_ends(s, condition);
+  cost_term(s, condition);
+  cost_add(s, at_ends ? check_of_ends : differs ? check_of_lanes : 0.5);
+}
+
 static void cost_stm(Cost *s, const KernStm *stm) {
   switch (stm->kind) {
   case KERN_LET: cost_let(s, stm); return;
@@ -295,11 +317,7 @@ static void cost_stm(Cost *s, const KernStm *stm) {
   case KERN_IF: cost_if(s, stm); return;
   case KERN_WHILE: cost_while(s, stm); return;
   case KERN_CALL: cost_add(s, call_cost); return;
-  case KERN_CHECK:
-    cost_term(s, stm->u.check.condition);
-    cost_add(s, cost_over_lanes(s, cost_set(s, stm->u.check.condition)) ? check_of_lanes
-                                                                        : 0.5);
-    return;
+  case KERN_CHECK: cost_check(s, stm->u.check.condition); return;
   }
 }
 

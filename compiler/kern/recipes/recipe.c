@@ -233,6 +233,10 @@ void recipe_cut(Recipe *r, Name axis) {
   take(r, step_cut, axis, text_format("cut %s", axis));
 }
 
+void recipe_align(Recipe *r, Name axis) {
+  take(r, step_align, axis, text_format("align %s", axis));
+}
+
 void recipe_stage(Recipe *r, Name axis) {
   take(r, step_stage, axis, text_format("stage %s", axis));
 }

@@ -31,6 +31,7 @@ void recipe_bind(Recipe *r, Name axis, AxisBind bind);
 void recipe_unswitch(Recipe *r, Name axis);
 void recipe_unroll(Recipe *r, Name axis);
 void recipe_cut(Recipe *r, Name axis);
+void recipe_align(Recipe *r, Name axis);
 void recipe_stage(Recipe *r, Name axis);
 void recipe_interior(Recipe *r, bool twice);
 // The recipe is for axes of so many points at least.

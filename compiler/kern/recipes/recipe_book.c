@@ -51,6 +51,7 @@ static void take_step(Recipe *r, const RecipeStep *step) {
   case VERB_UNROLL: recipe_unroll(r, step->axes[0]); return;
   case VERB_STAGE: recipe_stage(r, step->axes[0]); return;
   case VERB_CUT: recipe_cut(r, step->axes[0]); return;
+  case VERB_ALIGN: recipe_align(r, step->axes[0]); return;
   case VERB_INTERIOR: recipe_interior(r, step->move); return;
   case VERB_SPREAD: recipe_spread(r); return;
   case VERB_WHERE:

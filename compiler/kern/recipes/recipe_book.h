@@ -24,6 +24,7 @@ typedef enum RecipeVerb {
   VERB_UNSWITCH,    // axes[0]
   VERB_UNROLL,      // axes[0]
   VERB_CUT,         // axes[0]
+  VERB_ALIGN,       // axes[0]
   VERB_STAGE,       // axes[0]
   VERB_INTERIOR,    // move
   VERB_WHERE,       // axes[0], number

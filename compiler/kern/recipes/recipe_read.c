@@ -204,6 +204,7 @@ static const VerbRow verbs[] = {
   { "unswitch", VERB_UNSWITCH, read_one_axis, "unswitch AXIS" },
   { "unroll", VERB_UNROLL, read_one_axis, "unroll AXIS" },
   { "cut", VERB_CUT, read_one_axis, "cut AXIS" },
+  { "align", VERB_ALIGN, read_one_axis, "align AXIS" },
   { "stage", VERB_STAGE, read_one_axis, "stage AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
   { "spread", VERB_SPREAD, read_nothing, "spread" },
@@ -226,9 +227,9 @@ static void unknown_step(RecipeReader *r) {
   if (close && strcmp(close, word) != 0)
     hint(r->c, "did you mean %s?", close);
   else
-    hint(r->c,
-         "steps are split, permute, sweep, collect, bind, unswitch, unroll, cut, stage, "
-         "interior, spread and where");
+    hint(r->c, "steps are split, permute, sweep, collect, bind, unswitch, unroll, cut, "
+               "align, stage, "
+               "interior, spread and where");
 }
 
 static bool read_step(RecipeReader *r, RecipeStep *step) {

@@ -164,6 +164,83 @@ static void add_tile(const Schedule *s, Candidates *out, int height, int vectors
   schedule_offer(s, out, &inside);
 }
 
+// ---- loops that begin or end elsewhere at each point
+
+// Parts between two borders, of which those that sum up nothing go.
+static void cut_twice(Recipe *r, Name axis) {
+  Recipe next = *r;
+  recipe_cut(&next, axis);
+  if (next.failed) return;
+  recipe_cut(&next, name_of(r->step.c->names, text_format("%s_before", axis)));
+  if (next.failed) {
+    next = *r;
+    recipe_cut(&next, axis);
+  }
+  *r = next;
+}
+
+static bool sums_or_carries(const Axis *axis) {
+  return axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
+}
+
+// What the borders of sums leave; false: all points go as far, as far as is known.
+static bool cut_ragged(Recipe *r) {
+  AxisStms axes = schedule_innermost(r->kern);
+  if (schedule_are_many(&axes)) return false;
+  vec_each (const KernStm **, stm, &axes)
+    if ((*stm)->u.axis->role == AXIS_REDUCE) cut_twice(r, (*stm)->u.axis->name);
+  axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    const Axis *axis = (*stm)->u.axis;
+    if (sums_or_carries(axis) && !kern_host_knows(r->kern, axis->width)) return true;
+  }
+  return false;
+}
+
+static void align_all(Recipe *r) {
+  AxisStms axes = schedule_innermost(r->kern);
+  vec_each (const KernStm **, stm, &axes) {
+    Recipe next = *r;
+    if (!sums_or_carries((*stm)->u.axis)) continue;
+    recipe_align(&next, (*stm)->u.axis->name);
+    if (!next.failed) *r = next;
+  }
+}
+
+// Four accumulators for sums that all lanes have rounds of.
+static void add_aligned_by_fours(const Schedule *s, Candidates *out,
+                                 const Candidate *aligned) {
+  Candidate cand = *aligned;
+  cand.what = text_format("%s, by fours", aligned->what);
+  cand.recipe = recipe_copy(&aligned->recipe);
+  AxisStms axes = schedule_innermost(cand.recipe.kern);
+  vec_each (const KernStm **, stm, &axes) {
+    const Axis *axis = (*stm)->u.axis;
+    if (!axis->bulk || axis->role != AXIS_REDUCE || !kern_commutes(axis)) continue;
+    recipe_split(&cand.recipe, axis->name, TILE_HEIGHT, SPLIT_PEEL);
+    recipe_bind(&cand.recipe, axis->name, BIND_REG);
+  }
+  if (cand.recipe.kern == aligned->recipe.kern) return;
+  recipe_check(&cand.recipe);
+  schedule_offer(s, out, &cand);
+}
+
+static void add_aligned(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "points in lanes, their loops side by side",
+                     .recipe = schedule_recipe(s) };
+  schedule_widen_grid(&cand.recipe);
+  if (s->in_place || !schedule_last_grid(cand.recipe.kern) || !cut_ragged(&cand.recipe))
+    return;
+  cand.recipe.unchecked = true;
+  tile(&cand, 1, 1);
+  const Kern *tiled = cand.recipe.kern;
+  align_all(&cand.recipe);
+  if (cand.recipe.kern == tiled) return;
+  add_aligned_by_fours(s, out, &cand);
+  recipe_check(&cand.recipe);
+  schedule_offer(s, out, &cand);
+}
+
 // ---- chunks
 
 // Chunks of neighbouring rows together: the chunks outside, the rows in lanes, so that what lies
@@ -206,6 +283,7 @@ void schedule_points(const Schedule *s, Candidates *out) {
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
+  add_aligned(s, out);
 }
 
 void schedule_more_tiles(const Schedule *s, Candidates *out) {

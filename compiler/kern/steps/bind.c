@@ -50,11 +50,15 @@ static const char *refusal_of(const Step *s, const KernStm *stm) {
   return s->groups ? vary_refuses_item(vary) : vary_refuses(vary);
 }
 
-static const char *lockstep_refuses(const Step *s, const Kern *kern, Name name) {
+const KernStm *step_lockstep_around(const Kern *kern, Name name) {
   Outermost o = { name, NULL };
   KernVisitor v = { .stm = see_outermost, .state = &o };
   kern_visit_block(&v, kern->body);
-  return refusal_of(s, o.found);
+  return o.found;
+}
+
+static const char *lockstep_refuses(const Step *s, const Kern *kern, Name name) {
+  return refusal_of(s, step_lockstep_around(kern, name));
 }
 
 // ---- the grid

@@ -450,8 +450,16 @@ static bool has_block(const KernBlock *block) {
   return false;
 }
 
+static void see_aligned(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS && stm->u.axis->bulk) *(bool *)v->state = true;
+}
+
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   s->could_move = false;
+  bool aligned = false;
+  KernVisitor v = { .stm = see_aligned, .state = &aligned };
+  kern_visit_block(&v, kern->body);
+  if (twice && aligned) return step_refuse(s, "`align` goes by where blocks begin");
   if (twice && kern_updates_in_place(kern->body))
     return step_refuse(s, "it overwrites what it reads: no point may run twice");
   Interior x = { .c = s->c,

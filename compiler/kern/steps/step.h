@@ -76,6 +76,8 @@ const Kern *step_bind(Step *s, const Kern *kern, Name name, AxisBind bind);
 const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind bind);
 const Kern *step_check_lockstep(Step *s, const Kern *kern);
 const Kern *step_check_grid(Step *s, const Kern *kern);
+// The outermost axis in lanes or registers around the named one, or at it; or NULL.
+const KernStm *step_lockstep_around(const Kern *kern, Name name);
 // Are there checks in the block that the axis stands in?
 bool step_checks_beside(const Kern *kern, Name axis);
 
@@ -117,6 +119,11 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name);
 // Legal: loops that are maps, reductions or carry values; short ones.  What stays of the axis is
 // the last part; others are NAME_low, NAME_before, NAME_at, NAME_high.
 const Kern *step_cut(Step *s, const Kern *kern, Name name);
+
+// ---- loops that begin or end elsewhere in each lane (steps/align.c)
+// Legal: reductions and loops in lanes, without effects, whose ends are sums of indices, sizes, and
+// the least and greatest of such.  NAME_before and NAME_behind are for some lanes.
+const Kern *step_align(Step *s, const Kern *kern, Name name);
 
 // ---- conditions on indices (steps/interior.c)
 
