@@ -73,6 +73,7 @@ CASES = [
     ("recurrence", ["[4096][2]f32"], "", ""),
     ("kept_rows", ["[512][64]f32"], "", ""),
     ("filtered", ["[2][18][130]f32", "[4][2][3][3]f32"], "filtered.top_0=F,filtered.intra_1=F,filtered.top_2=F,filtered.intra_3=F,filtered.top_4=T", SHARED),
+    ("filtered", ["[2][18][30]f32", "[4][2][3][3]f32"], "filtered.top_0=F,filtered.intra_1=F,filtered.top_2=F,filtered.intra_3=F,filtered.top_4=T", SHARED),
     ("padded", ["[32][128]f32", "[3][3]f32"], "padded.top_0=F,padded.intra_1=F,padded.top_2=T", SHARED),
     ("windowed", ["[36][132]f32", "[5][5]f32"], "windowed.top_0=F,windowed.intra_1=F,windowed.top_2=T", SHARED),
     ("moving", ["9i64", "[4104]f32"], "moving.top_0=T", SHARED),

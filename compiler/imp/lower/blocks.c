@@ -1,8 +1,10 @@
 // Kernels of groups of items through Kern (kern/schedules/groups.c), on GPUs: a group per point of
-// the grid's axes, an item per point of those of items around everything else.
+// the grid's axes, an item per point of those of items around everything else.  Where there are
+// none of those, an item per point of the grid.
 #include "imp/lower/kern.h"
 
 enum { MOST_ALONE = 4 };
+enum { ITEMS = 128 };  // of a group without an axis of items: leaves them registers
 
 // An axis that the items of a group share, a point each.
 void lower_item_axis(KernCode *kc, const KernStm *stm) {
@@ -21,28 +23,46 @@ static int64_t group_of(const Grid *items) {
   return size;
 }
 
-static void launch_groups(Code *host, const KernPlan *plan, Map *memory) {
+static void launch_groups(Code *host, const KernPlan *plan, const Grid *grid,
+                          const Grid *items, KernCode *kc, KernelCode *kernel) {
+  const ImpExp *groups =
+      imp_named(host->b, "groups", space_size(grid->dims, grid->count));
+  kc->group = group_of(items);
+  bind_space(&kernel->code, grid->dims, grid->count,
+             imp_named(&kernel->b, "group", imp_item(ITEM_GROUP_ID)));
+  bind_space(&kernel->code, items->dims, items->count,
+             imp_named(&kernel->b, "item", imp_item(ITEM_LOCAL_ID)));
+  lower_block(kc, items->block);
+  kernel_end(host, kernel,
+             (Launch){ .name = plan->in_rows ? "segmap_staged" : "segmap_blocks",
+                       .groups = groups,
+                       .group_size = imp_i64(kc->group) });
+}
+
+// An item per point of the grid.
+static void launch_items(Code *host, const Grid *grid, KernCode *kc, KernelCode *kernel) {
+  Items items;
+  items_open_space(&items, host, kernel, grid->dims, grid->count);
+  items.group_size = imp_i64(ITEMS);
+  lower_block(kc, grid->block);
+  items_close(&items, "segmap_strips");
+}
+
+static void launch_plan(Code *host, const KernPlan *plan, Map *memory) {
   const Kern *kern = plan->kern;
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   Grid items = find_grid(&outside, grid.block, BIND_ITEM);
-  const ImpExp *groups = imp_named(host->b, "groups", space_size(grid.dims, grid.count));
   KernelCode *kernel = kernel_begin(host, kern->loc);
   TileRooms tiles = { 0 };
   KernCode kc = { .k = &kernel->code,
                   .values = map_new(NULL),
                   .memory = map_new(memory),
-                  .tiles = &tiles,
-                  .group = group_of(&items) };
-  bind_space(&kernel->code, grid.dims, grid.count,
-             imp_named(&kernel->b, "group", imp_item(ITEM_GROUP_ID)));
-  bind_space(&kernel->code, items.dims, items.count,
-             imp_named(&kernel->b, "item", imp_item(ITEM_LOCAL_ID)));
-  lower_block(&kc, items.block);
-  kernel_end(host, kernel,
-             (Launch){ .name = plan->in_rows ? "segmap_staged" : "segmap_blocks",
-                       .groups = groups,
-                       .group_size = imp_i64(kc.group) });
+                  .tiles = &tiles };
+  if (items.count)
+    launch_groups(host, plan, &grid, &items, &kc, kernel);
+  else
+    launch_items(host, &grid, &kc, kernel);
 }
 
 // ---- what suits
@@ -115,7 +135,7 @@ static void lower_group_plans(Code *host, const Stm *stm, const KernPlan *plan,
   ImpBuilder yes, no;
   Code groups = code_inner(host, &yes), others = code_inner(host, &no);
   host->lower->plan = plan;
-  launch_groups(&groups, plan, memory);
+  launch_plan(&groups, plan, memory);
   host->lower->plan = NULL;
   lower_group_plans(&others, stm, plan->otherwise, memory, outs);
   imp_add_stm(host->b,

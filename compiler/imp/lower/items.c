@@ -160,7 +160,13 @@ void items_close(Items *s, const char *name) {
   }
   move_checks_to_host(s->host, kernel, &s->inner.block, s->count);
   imp_if(&kernel->b, imp_less(s->position, s->count), s->inner.block);
-  kernel_end(s->host, kernel, (Launch){ .name = name, .items = s->count, .own = s->own });
+  Launch launch = { .name = name, .items = s->count, .own = s->own };
+  if (s->group_size) {
+    launch.items = NULL;
+    launch.groups = imp_ceil_div(s->count, s->group_size);
+    launch.group_size = s->group_size;
+  }
+  kernel_end(s->host, kernel, launch);
 }
 
 // ---- spaces

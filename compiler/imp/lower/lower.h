@@ -271,8 +271,9 @@ typedef struct Items {
   int64_t least;
   bool independent;
   Name owner;  // has parameters of its own for runs: main.segmap_2; NULL: nobody
-  ImpBuilder inner, walk;  // code for a position; around the loop over a row
-  bool own;                // see Launch
+  ImpBuilder inner, walk;    // code for a position; around the loop over a row
+  bool own;                  // see Launch
+  const ImpExp *group_size;  // of groups; NULL: what the device has
 } Items;
 
 // Code for one of `count` positions follows, until items_close; returns the position.

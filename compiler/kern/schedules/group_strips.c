@@ -5,6 +5,7 @@
 // An item takes ROWS points of a column in registers: windows that overlap, weights, and what comes
 // of the column alone are loaded once for all of them; indices are computed once.  Where points of
 // another dimension read the same windows (filters of a layer), it takes those of several of them.
+// Neighbouring items have neighbouring columns, then the next strip: pictures may be narrow.
 //
 // Why: a stencil is bound by the number of its loads, most of which caches answer.
 #include "kern/recipes/recipe.h"
@@ -13,7 +14,7 @@
 #include "kern/sums.h"
 #include "kern/tidy/tidy.h"
 
-enum { ITEMS = 128, ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
+enum { ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
 // Points of the third dimension, and the statements of all points of an item.
 enum { MOST_LAYERS = 4, MOST_TEXT = 1600 };
 enum { MOST_GRID = 8 };
@@ -204,21 +205,20 @@ static void unroll_windows(Recipe *r, const StripSchedule *s, int points) {
   }
 }
 
-// The grid from the outermost axis that is split on, then the points of a group.
+// The grid from the outermost axis that is split on, then the points of an item.
 static void order_strips(Recipe *r, const StripSchedule *s, bool layers) {
   const GroupLoops *of = &s->of;
-  Name order[MOST_GRID + 3];
-  int split = layers ? 3 : 2, seen = 0, first = MOST_GRID;
+  Name order[MOST_GRID + 2];
+  int split = layers ? 2 : 1, first = MOST_GRID;
   const Axis *axis = of->column;
-  while (seen < split) {
-    bool is_split =
-        axis == of->column || axis == of->row || (layers && axis == of->layer);
+  order[--first] = axis->name;
+  while (split) {
+    axis = group_axis_around(of->kern, axis);
+    bool is_split = axis == of->row || (layers && axis == of->layer);
     order[--first] = is_split ? recipe_outer(r, axis->name) : axis->name;
-    seen += is_split;
-    if (seen < split) axis = group_axis_around(of->kern, axis);
+    split -= is_split;
   }
   int count = MOST_GRID;
-  order[count++] = of->column->name;
   order[count++] = of->row->name;
   if (layers) order[count++] = of->layer->name;
   recipe_permute(r, order + first, count - first);
@@ -226,14 +226,12 @@ static void order_strips(Recipe *r, const StripSchedule *s, bool layers) {
 
 static Recipe in_strips(const StripSchedule *s, int layers) {
   Recipe r = recipe_new(s->c, s->of.kern, NULL);
-  Name row = s->of.row->name, column = s->of.column->name;
+  Name row = s->of.row->name;
   r.step.groups = true;
   unroll_windows(&r, s, ROWS * layers);
   recipe_split(&r, row, ROWS, SPLIT_OVERLAP);
-  recipe_split(&r, column, ITEMS, SPLIT_OVERLAP);
   if (layers > 1) recipe_split(&r, s->of.layer->name, layers, SPLIT_OVERLAP);
   order_strips(&r, s, layers > 1);
-  recipe_bind(&r, column, BIND_ITEM);
   recipe_bind(&r, row, BIND_REG);
   if (layers > 1) recipe_bind(&r, s->of.layer->name, BIND_REG);
   return r;
