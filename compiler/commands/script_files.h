@@ -1,5 +1,6 @@
 // Files that scripts read: `$loaddata "f"` and `$loadbytes "f"`, also written `io.loaddata "f"` and
-// so on (or `io.loadvalue "f" : t`, whose type says no more than the file), in the expressions of test blocks and of `flc literate`.
+// so on (or `io.loadvalue "f" : t`, whose type says no more than the file), in the expressions of
+// test blocks and of `flc literate`.
 #pragma once
 #include "base/vec.h"
 #include "core/value/value.h"

@@ -385,8 +385,6 @@ typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } P
 PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value);
 // The polynomial in a canonical form, so that equal ones read alike.
 const Size *size_simplify(const Size *size);
-// With fewer parts if there are; factors stay in order, as n * m = a * b comes to mean n = a.
-const Size *size_shorten(const Size *size);
 
 // substitute.c
 typedef struct TypeSubst {

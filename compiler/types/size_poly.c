@@ -252,29 +252,6 @@ static const Size *size_of_poly(const Poly *p) {
 
 const Size *size_simplify(const Size *size) { return size_of_poly(poly_of(size)); }
 
-// The parts of a size as it is written, of which no more than `most` are counted.
-static int written_parts(const Size *size, int most) {
-  size = size_resolve(size);
-  int count = 1;
-  for (int i = 0; size->kind == SIZE_EXP && i < size->u.exp.tree->count && count <= most;
-       i++)
-    count += written_parts(size->u.exp.tree->parts[i], most - count);
-  return count;
-}
-
-const Size *size_shorten(const Size *size) {
-  enum { MOST = 100 };
-  size = size_resolve(size);
-  if (size->kind != SIZE_EXP || size_is_huge(size)) return size_simplify(size);
-  const SizeTree *tree = size->u.exp.tree;
-  if (tree->op == SIZE_MUL)
-    return size_binary(SIZE_MUL, size_shorten(tree->parts[0]),
-                       size_shorten(tree->parts[1]));
-  const Size *simple = size_simplify(size);
-  int written = written_parts(size, MOST);
-  return written_parts(simple, written) < written || written > MOST ? simple : size;
-}
-
 // The variable that occurs as a term of its own with coefficient 1 or -1, if all is open but it.
 static SizeVar *linear_var(const Poly *p, int *at) {
   int found = 0;

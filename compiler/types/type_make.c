@@ -62,7 +62,8 @@ const Type *type_record(const TypeField *fields, int count, bool is_tuple) {
   TypeField *sorted = new_array(TypeField, count);
   for (int i = 0; i < count; i++)
     sorted[i] = fields[i];
-  if (!is_tuple && count > 1) qsort(sorted, (size_t)count, sizeof *sorted, compare_fields);
+  if (!is_tuple && count > 1)
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_fields);
   return new_node(Type, .kind = TYPE_RECORD,
                   .u.record = { .is_tuple = is_tuple || is_tuple_of(sorted, count),
                                 .count = count,
