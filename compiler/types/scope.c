@@ -131,17 +131,32 @@ static bool is_broken(Check *k, const AstName *name) {
   return m && m->broken;
 }
 
+// Reports a member of a module that has none before it is applied.
+static bool is_parametric(Check *k, const AstName *name) {
+  const Module *m = NULL;
+  for (int i = 1; i <= name->qualifiers.count && !(m && m->function); i++)
+    m = module_find(k, name->qualifiers.at, i);
+  if (!m || !m->function) return false;
+  Name first = name->qualifiers.at[0];
+  if (is_reported(k, text_format("parametric %s", first))) return true;
+  error(k->c, name->loc, "module `%s` is parametric: it has no `%s` before it is applied",
+        first, name->name);
+  hint(k->c, "write `module m = %s n` for a module `n`; then `m` has its members", first);
+  return true;
+}
+
 static Binding *find_member(Check *k, const AstName *name) {
   const Names *names = qualified(k, name);
   Name module = name->qualifiers.at[name->qualifiers.count - 1];
   if (!names) {
+    if (is_parametric(k, name)) return NULL;
     if (is_reported(k, text_format("module %s", module))) return NULL;
     error(k->c, name->loc, "unknown module `%s`", module);
     hint_module(k, module, name->name);
     return NULL;
   }
   Binding *b = map_get(names->values, name->name);
-  if (b || is_broken(k, name)) return b;
+  if (b || is_broken(k, name) || is_parametric(k, name)) return b;
   if (is_reported(k, text_format("%s of module %s", name->name, module))) return NULL;
   error(k->c, name->loc, "module `%s` has no `%s`", module, name->name);
   hint_in_module(k, name->name, names->values);
@@ -198,7 +213,7 @@ void scope_unknown_type(Check *k, const AstName *name) {
   const Names *names = name->qualifiers.count ? qualified(k, name) : NULL;
   if (name->qualifiers.count) {
     Name module = name->qualifiers.at[name->qualifiers.count - 1];
-    if (names && is_broken(k, name)) return;
+    if ((names && is_broken(k, name)) || is_parametric(k, name)) return;
     if (is_reported(k, text_format("type %s of %s", name->name, module))) return;
     error(k->c, name->loc, names ? "module `%s` has no type `%s`" : "unknown module `%s`",
           module, name->name);
