@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -169,8 +170,8 @@ static void add_self(Hash *key) {
   hash_text(key, FLC_VERSION);
 }
 
-// Without a cache: an executable that only this process and its children can find.
-static const char *compile_privately(Compiler *c, const CcJob *job) {
+// What only this process and its children can find: a descriptor, -1 after errors.
+static int compile_hidden(Compiler *c, const CcJob *job) {
   const char *tmp = getenv("TMPDIR");
   const char *pattern = text_format("%s/flc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
   char *folder = mem_copy(pattern, strlen(pattern) + 1);
@@ -185,7 +186,13 @@ static const char *compile_privately(Compiler *c, const CcJob *job) {
           strerror(errno));
   }
   signals_release(&hold);
-  return fd < 0 ? NULL : text_format("/proc/self/fd/%d", fd);
+  return fd;
+}
+
+// Without a cache.
+static const char *compile_privately(Compiler *c, const CcJob *job) {
+  int fd = compile_hidden(c, job);
+  return fd < 0 ? NULL : text_format("/proc/%d/fd/%d", (int)getpid(), fd);
 }
 
 // What is there is not trusted, and its mode must not be kept.  A folder goes if it is empty; of a
@@ -199,15 +206,38 @@ static bool clear_place(Compiler *c, const char *path) {
   return false;
 }
 
-// Makes what has this key.
+// All of what the descriptor reads, or nothing, with `errno` set.
+static bool keep_as(const char *path, int from) {
+  SignalHold hold = signals_hold();
+  int to = -1;
+  const char *made = file_temporary(path, &to);
+  ssize_t moved = made ? 1 : -1;
+  while (moved > 0)
+    moved = sendfile(to, from, NULL, 0x7ffff000);
+  bool kept = moved == 0 && file_publish(made, path, 0700);
+  int problem = errno;
+  if (moved < 0 && made) unlink(made);
+  if (to >= 0) close(to);
+  signals_release(&hold);
+  errno = problem;
+  return kept;
+}
+
+// Makes what has this key.  It is kept in the cache, unless that cannot be written to: its disk may be
+// full.
 static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *job,
                                 const char *key) {
   const char *path = cache_path(cache, key);
-  SignalHold hold = signals_hold();
-  bool made = clear_place(c, path) && compile_to(c, job, path, 0700);
-  if (made) cache_trim(cache);
-  signals_release(&hold);
-  return made ? path : NULL;
+  int fd = clear_place(c, path) ? compile_hidden(c, job) : -1;
+  if (fd < 0) return NULL;
+  if (!keep_as(path, fd)) {
+    warning(c, (Loc){ 0 }, "the cache %s is not used: %s", cache->folder,
+            strerror(errno));
+    return text_format("/proc/%d/fd/%d", (int)getpid(), fd);
+  }
+  close(fd);
+  cache_trim(cache);
+  return path;
 }
 
 // The folder that flc lies in, with a slash.

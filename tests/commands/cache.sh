@@ -139,6 +139,19 @@ run 'b has gone' 1 . b.fl x
 FLC_CACHE_MIB=0 run 'no room at all' 1 . c.fl x
 [ "$(find home/.cache/flc -type f | wc -l)" = 1 ] || fail 'only what runs stays'
 
+# A disk without room; where no such one can be mounted, this is left out.
+mkdir small
+cat > full.sh << 'END'
+mount -t tmpfs -o size=16k tmpfs small || exit 0
+XDG_CACHE_HOME=$PWD/small "$1" run a.fl x > out 2>&1 || exit 1
+grep -q "^warning: the cache .*/small/flc is not used: No space left on device" out || exit 1
+grep -q '^x$' out || exit 1
+[ -z "$(find small -type f)" ] || { echo "files are left"; exit 1; }
+END
+if unshare -rm true 2> /dev/null; then
+  unshare -rm sh full.sh "$flc" 2> /dev/null || fail "a full disk: $(cat out)"
+fi
+
 if [ "$failures" != 0 ]; then
   echo "$failures failed"
   exit 1

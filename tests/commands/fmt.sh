@@ -1,6 +1,7 @@
 #!/bin/sh
 # flc fmt: what it writes, and what it leaves alone: fmt.sh FLC.  No device is needed.
 flc=$(realpath "$1")
+sources=$(realpath "$(dirname "$0")/../..")
 failures=0
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -243,5 +244,8 @@ grep -q 'cannot read none.fl' messages || fail "the file that is not there is no
 # Minutes if each place to break is looked for from each token.
 { yes '#[a]' | head -n 1000 | tr '\n' ' '; echo 'def x = 1'; } | timeout 60 "$flc" fmt - > out || fail "many attributes in a line"
 [ -z "$(find . -name '.*' -type f)" ] || fail "temporary files are left"
+# The programs of the repository, but for tests of how text is read.
+(cd "$sources" && find benchmarks bindings editors examples prelude tests -name '*.fl' ! -path 'tests/source/*' ! -path '*/mistakes/*' \
+  -exec "$flc" fmt --check {} +) || fail "programs of the repository are laid out otherwise"
 
 [ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }

@@ -7,6 +7,7 @@ import stat
 import struct
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 
 from . import opencl
@@ -129,26 +130,35 @@ def is_whole(path):
     return sections + each * count <= path.stat().st_size
 
 
+def keep_as(target, made):
+    """Copies all of the file, or nothing."""
+    handle, part = tempfile.mkstemp(prefix=".", suffix=".part", dir=target.parent)
+    os.close(handle)
+    try:
+        shutil.copyfile(made, part)
+        os.replace(part, target)
+    except BaseException:
+        os.unlink(part)
+        raise
+
+
 def shared_object(source, folder):
     """The path of the library made from the C file: from the cache, or compiled; `folder` takes what is not cached."""
-    cache = cache_folder()
+    cache, made = cache_folder(), Path(folder) / "library.so"
     if not cache:
-        target = Path(folder) / "library.so"
-        run_cc(source, target)
-        return target
+        run_cc(source, made)
+        return made
     options = "\0".join([*c_compiler(), *C_OPTIONS, *C_LIBRARIES])
     target = cache / (hashlib.sha256(options.encode() + b"\0" + source.read_bytes()).hexdigest() + ".so")
     if is_whole(target):
         os.utime(target)
         return target
-    handle, made = tempfile.mkstemp(prefix=".", suffix=".part", dir=cache)
-    os.close(handle)
+    run_cc(source, made)
     try:
-        run_cc(source, made)
-        os.replace(made, target)
-    except BaseException:
-        os.unlink(made)
-        raise
+        keep_as(target, made)
+    except OSError as error:  # the disk may be full
+        warnings.warn(f"the cache {cache} is not used: {error.strerror}", stacklevel=2)
+        return made
     prune(cache)
     return target
 

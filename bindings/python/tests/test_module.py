@@ -1,3 +1,4 @@
+import errno
 import inspect
 import locale
 import pydoc
@@ -76,6 +77,17 @@ def test_programs_are_compiled_once(tmp_path, monkeypatch):
     with pytest.raises(flc.Error, match="the C compiler failed"):
         flc.source(program)
     assert [path.suffix for path in (tmp_path / "flc" / "python").iterdir()] == [".so"]
+
+
+def test_a_cache_without_room_is_not_used(tmp_path, monkeypatch):
+    def refuse(source, target):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(build.shutil, "copyfile", refuse)
+    with pytest.warns(UserWarning, match="the cache .* is not used: No space left on device"):
+        assert flc.source("entry main (x: i32) : i32 = x * 5").main(2) == 10
+    assert not any((tmp_path / "flc" / "python").iterdir())
 
 
 def test_a_cache_that_others_may_write_to_is_not_used(tmp_path, monkeypatch):
