@@ -789,9 +789,31 @@ RT_FN int rt_run_as_worker(struct rt_cli *cli, struct rt_workers *w) {
 }
 #endif
 
+// The folder that the driver's cache lies in has next to no room.
+RT_FN bool rt_cache_disk_is_full(void) {
+  struct statvfs disk;
+  char *folder = rt_user_cache_folder();
+  bool known = folder && statvfs(folder, &disk) == 0;
+  free(folder);
+  return known && (double)disk.f_bavail * (double)disk.f_frsize < 4 << 20;
+}
+
+// PoCL compiles nothing where it cannot write to its cache: if the disk is full, that is among the
+// temporary files, in a folder that nobody else can write to.
+RT_FN void rt_leave_full_disk(void) {
+  const char *tmp = getenv("TMPDIR");
+  struct rt_text t = { NULL, 0, 0 };
+  if (getenv("POCL_CACHE_DIR") || !rt_cache_disk_is_full()) return;
+  rt_text_printf(&t, "%s/flc-pocl-%d", tmp && *tmp ? tmp : "/tmp", (int)geteuid());
+  mkdir(t.data, 0700);
+  if (!rt_distrust_folder(t.data, true)) setenv("POCL_CACHE_DIR", t.data, 1);
+  rt_text_free(&t);
+}
+
 RT_FN int rt_main(int argc, char **argv) {
   rt_hold_standard_files();
   signal(SIGXFSZ, SIG_IGN);  // a file that grows too large is an error like a full disk
+  rt_leave_full_disk();
 #ifdef RT_WORKERS
   return rt_transport_main(argc, argv);
 #else

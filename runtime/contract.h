@@ -54,6 +54,7 @@
 #  include <sys/mman.h>
 #endif
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 

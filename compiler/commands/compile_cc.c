@@ -223,8 +223,8 @@ static bool keep_as(const char *path, int from) {
   return kept;
 }
 
-// Makes what has this key.  It is kept in the cache, unless that cannot be written to: its disk may be
-// full.
+// Makes what has this key.  It is kept in the cache, unless that cannot be written to: its disk
+// may be full.
 static const char *compile_into(Compiler *c, const Cache *cache, const CcJob *job,
                                 const char *key) {
   const char *path = cache_path(cache, key);

@@ -282,9 +282,23 @@ def server(folder):
     check(s.process.wait(), 0)
 
 
+def full_disk(folder):
+    """The driver's cache is elsewhere then.  (Where no such disk can be mounted, this is left out.)"""
+    if subprocess.run(["unshare", "-rm", "true"], check=False, stderr=subprocess.DEVNULL).returncode != 0:
+        return
+    script = "mount -t tmpfs -o size=64k tmpfs $XDG_CACHE_HOME || exec cat; exec $0"
+    environment = {name: value for name, value in os.environ.items() if name != "POCL_CACHE_DIR"}
+    environment |= {"XDG_CACHE_HOME": f"{folder}/small", "TMPDIR": folder}
+    os.mkdir(f"{folder}/small")
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script, PROGRAM], input=b"[1f32]", env=environment,
+                          capture_output=True, check=False)
+    assert done.stdout in (b"[2.0f32]\n", b"[1f32]") and done.returncode == 0, done
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         command_line()
+        full_disk(folder)
         mistakes()
         files(folder)
         server(folder)

@@ -1,9 +1,12 @@
 """OpenCL where the system has none: the headers and the loader that came with this package, and as a device PoCL from
 PyPI (`pip install 'flc[cpu]'`).  What the system has comes first."""
+import contextlib
 import ctypes
 import glob
 import importlib.util
 import os
+import stat
+import tempfile
 from pathlib import Path
 
 from .errors import Error
@@ -41,9 +44,26 @@ def find_device():
             os.environ[name] = device
 
 
+def leave_full_disk():
+    """As executables do (runtime/cli.h): PoCL's cache is among the temporary files where its disk has next to no room."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    if os.environ.get("POCL_CACHE_DIR") or not os.path.isdir(base):
+        return
+    disk = os.statvfs(base)
+    if disk.f_bavail * disk.f_frsize >= 4 << 20:
+        return
+    folder = os.path.join(tempfile.gettempdir(), f"flc-pocl-{os.geteuid()}")
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    info = os.lstat(folder)
+    if stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid() and not info.st_mode & 0o022:
+        os.environ["POCL_CACHE_DIR"] = folder
+
+
 def load():
     """Loads the loader for all libraries that are loaded later: their calls of OpenCL go there."""
     find_device()
+    leave_full_disk()
     for name in (LOADER, LIBRARIES / LOADER):
         try:
             return ctypes.CDLL(str(name), mode=ctypes.RTLD_GLOBAL)
