@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What many workers would gain: scaling.py FLC MS...
+"""What many workers would gain: scaling.py FLC NAME=MS...
 
 Runs the programs of workers.py with two workers, whose log says what is moved in a call, and computes from that how long a call
 would take with more of them, each with a core and a network card (LogGP, without gaps between messages): work by the rows of the
-largest block, an agreement before each exchange, gathers by doubling, borders from two neighbours.  MS are the milliseconds of one
-process, in the order of the rows (docs/machines.md); what is not divided at all is left out."""
+largest block, an agreement before each exchange, gathers by doubling, borders from two neighbours.  NAME is a row of
+workers.py, MS the milliseconds of one process (docs/machines.md)."""
 import math
 import os
 import re
@@ -18,8 +18,8 @@ LATENCY = 2e-6  # seconds for a message, with what both sides do for it (L + 2 o
 PER_BYTE = 1 / 12e9  # 100 Gbit/s (G)
 PER_COPY = 1 / 10e9  # to and from the device's memory
 WORKERS = [2, 8, 32, 128, 512, 1024]
-ROWS_OF = {"dot product": 20000000, "sum of functions": 5000000, "matrix product": 1024, "bodies": 10000, "Jacobi": 2000,
-           "power iteration": 3000, "k-means": 400000, "LocVolCalib": 256}
+ROWS_OF = {"saxpy, rows": 20000000, "dot product": 20000000, "sum of functions": 5000000, "matrix product": 1024,
+           "matrix product, rows": 1024, "bodies": 10000, "Jacobi": 2000, "Jacobi, rows": 2000, "power iteration": 3000, "k-means": 400000, "LocVolCalib": 256}
 
 
 def traffic(flc, folder, source, entry, data):
@@ -43,15 +43,15 @@ def exchange_seconds(kind, rows, row, count):
 
 
 def main():
-    flc, times = os.path.realpath(sys.argv[1]), [float(word) / 1000 for word in sys.argv[2:]]
+    flc, times = os.path.realpath(sys.argv[1]), dict(word.split("=") for word in sys.argv[2:])
     print("| program | exchanges | " + " | ".join(str(count) for count in WORKERS) + " |")
     print("|---|--:|" + "--:|" * len(WORKERS))
     with tempfile.TemporaryDirectory() as folder:
-        for (name, source, entry, given), alone in zip(workers.ROWS, times):
-            moved = traffic(flc, folder, source, entry, workers.inputs_of(flc, given)) if name in ROWS_OF else []
-            if not moved:
+        for name, source, entry, given in workers.ROWS:
+            if name not in times:
                 continue
-            cells = []
+            alone, cells = float(times[name]) / 1000, []
+            moved = traffic(flc, folder, source, entry, workers.inputs_of(flc, given))
             for count in WORKERS:
                 work = alone * math.ceil(ROWS_OF[name] / count) / ROWS_OF[name]
                 cells.append(f"{alone / (work + sum(exchange_seconds(*each, count) for each in moved)):.1f}")

@@ -2,7 +2,8 @@
 """Times programs with one and with several processes of one core each: workers.py FLC [RANKS] [NAME...].
 
 Options (--reproducible) are for flc build.
-The best of the runs, inputs read before.  What is gathered is what each process has received."""
+The best of the runs, inputs read before.  What is gathered is what each process has received.  The last columns are what C with
+OpenMP (reference/threads.c) gains of as many threads, on the same machine right after."""
 import os
 import re
 import subprocess
@@ -15,12 +16,15 @@ RUNS = "7"
 # name, source, entry, inputs
 ROWS = [
     ("saxpy", "workers.fl", "saxpy", ["2f32", "[20000000]f32", "[20000000]f32"]),
+    ("saxpy, rows", "workers.fl", "saxpy_rows", ["2f32", "[20000000]f32", "[20000000]f32"]),
     ("dot product", "workers.fl", "dot", ["[20000000]f32", "[20000000]f32"]),
     ("sum of functions", "workers.fl", "math", ["[5000000]f64"]),
     ("filter", "workers.fl", "kept", ["[5000000]f64"]),
     ("matrix product", "workers.fl", "matmul", ["[1024][1024]f32", "[1024][1024]f32"]),
+    ("matrix product, rows", "workers.fl", "matmul_rows", ["[1024][1024]f32", "[1024][1024]f32"]),
     ("bodies", "workers.fl", "bodies", ["10i64"] + ["[10000]f32"] * 4),
     ("Jacobi", "workers.fl", "jacobi", ["20i64", "[2000][2000]f32"]),
+    ("Jacobi, rows", "workers.fl", "jacobi_rows", ["20i64", "[2000][2000]f32"]),
     ("power iteration", "workers.fl", "power", ["20i64", "[3000][3000]f64", "[3000]f64"]),
     ("k-means", "workers.fl", "kmeans", ["16i64", "10i64", "[400000][8]f32"]),
     ("logistic gradient", "workers_everyday.fl", "logistic", ["[100000][10]f32", "[100000]f32", "5i64"]),
@@ -36,6 +40,18 @@ ROWS = [
     ("elimination", "workers_everyday.fl", "elimination", ["[300][301]f64"]),
     ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
 ]
+
+
+# The loops of threads.c that do what a row does.
+IN_C = {"saxpy": "saxpy", "saxpy, rows": "saxpy", "dot product": "dot", "sum of functions": "math", "matrix product": "matmul",
+        "matrix product, rows": "matmul", "bodies": "bodies", "Jacobi": "jacobi", "Jacobi, rows": "jacobi", "power iteration": "power"}
+
+
+def in_c(executable, name, threads):
+    """Milliseconds of the best run."""
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), OMP_PROC_BIND="true")
+    done = subprocess.run([executable, IN_C[name], RUNS], env=environment, capture_output=True, text=True, check=True)
+    return float(done.stdout)
 
 
 def inputs_of(flc, given):
@@ -67,8 +83,11 @@ def main():
     ranks = int(words[1]) if len(words) > 1 else 2
     wanted = words[2:]
     os.environ.update({"POCL_MAX_PTHREAD_COUNT": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
-    print(f"{'':18} {'1 process':>12} {ranks:>2} processes {'ratio':>6} {'gathers':>8} {'bytes received':>15}")
+    print(f"{'':20} {'1 process':>12} {ranks:>2} processes {'ratio':>6} {'gathers':>8} {'bytes received':>15} {'C, 1 thread':>12} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as folder:
+        threads = os.path.join(folder, "threads")
+        source = os.path.join(HERE, "reference", "threads.c")
+        subprocess.run(["cc", "-O3", "-march=native", "-ffast-math", "-fopenmp", source, "-o", threads, "-lm"], check=True)
         for name, source, entry, given in ROWS:
             if wanted and name not in wanted:
                 continue
@@ -78,7 +97,11 @@ def main():
             data = inputs_of(flc, given)
             one, _, _ = run(executable, entry, 1, data, folder)
             several, gathers, received = run(executable, entry, ranks, data, folder)
-            print(f"{name:18} {one:9.1f} ms {several:9.1f} ms {one / several:6.2f} {gathers:8} {received:15}", flush=True)
+            line = f"{name:20} {one:9.1f} ms {several:9.1f} ms {one / several:6.2f} {gathers:8} {received:15}"
+            if name in IN_C:
+                alone, together = in_c(threads, name, 1), in_c(threads, name, ranks)
+                line += f" {alone:9.1f} ms {alone / together:6.2f}"
+            print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ OUTPUT/html is the site.  Links must lead somewhere, to headings as well; exit s
 are made by `flc literate` on the device, which takes a minute; without them its links lead to the programs.
 """
 import base64
+import html
 import html.parser
+import math
 import re
 import shutil
 import subprocess
@@ -62,6 +64,41 @@ def draw_trees(flc, root, folder):
         tree = subprocess.run([flc, "tree", str(root / f"benchmarks/{name}.fl"), "--format", "dot"], check=True,
                               stdout=subprocess.PIPE).stdout
         subprocess.run(["dot", "-Tsvg", "-o", str(folder / f"{name}.svg")], input=tree, check=True)
+
+
+def table_under(text, heading):
+    """The cells of the first table under the heading."""
+    part = text.split(f"\n## {heading}\n")[1]
+    lines = re.search(r"(?:^\|.*\n)+", part, re.M)[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|--")]
+
+
+def draw_curves(root, path):
+    """The picture of machines.md: its table of speed-ups, both axes by doublings, with one core per worker as a dashed line."""
+    head, *rows = table_under((root / "docs/machines.md").read_text(encoding="utf-8"), "What more workers would gain")
+    counts = [int(re.search(r"\d+", cell)[0]) for cell in head[2:]]
+    left, top, step, doublings = 45, 15, 42, 10
+
+    def at(workers, gain):
+        return f"{left + step * math.log2(workers):.1f},{top + step * (doublings - math.log2(gain)):.1f}"
+
+    size = step * doublings
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + size + 190} {top + size + 45}" font-family="sans-serif" font-size="12">',
+           '<rect width="100%" height="100%" fill="white"/>']
+    for k in range(0, doublings + 1, 2):
+        x, y = left + step * k, top + size - step * k
+        out += [f'<path d="M{x},{top}V{top + size}M{left},{y}H{left + size}" stroke="#ddd"/>',
+                f'<text x="{x}" y="{top + size + 16}" text-anchor="middle">{2 ** k}</text>', f'<text x="{left - 6}" y="{y + 4}" text-anchor="end">{2 ** k}</text>']
+    out += [f'<text x="{left + size / 2}" y="{top + size + 36}" text-anchor="middle">workers</text>',
+            f'<path d="M{at(1, 1)}L{at(1024, 1024)}" stroke="black" stroke-dasharray="4"/>']
+    lowest = top - 14
+    for k, (name, _, *gains) in enumerate(sorted(rows, key=lambda row: -float(row[-1]))):
+        colour = f"hsl({k * 360 // len(rows)}, 70%, 40%)"
+        points = [at(1, 1)] + [at(count, float(gain)) for count, gain in zip(counts, gains)]
+        lowest = max(lowest + 14, float(points[-1].split(",")[1]))  # names do not lie on each other
+        out += [f'<polyline points="{" ".join(points)}" fill="none" stroke="{colour}" stroke-width="1.5"/>',
+                f'<text x="{left + size + 6}" y="{lowest + 4:.1f}" fill="{colour}">{html.escape(name.replace("`", ""))}</text>']
+    path.write_text("\n".join(out + ["</svg>"]) + "\n", encoding="utf-8")
 
 
 def first_picture(page):
@@ -151,6 +188,7 @@ def main():
     shutil.rmtree(site, ignore_errors=True)
     write_sources(root, source)
     draw_trees(flc, root, source / "generated")
+    draw_curves(root, source / "generated/scaling.svg")
     add_gallery(flc, root, source, site, "--without-gallery" not in sys.argv)
     command = ["sphinx-build", "-q", "-W", "--keep-going", "-b", "html", "-c", str(root / "docs/site"),
                "-d", str(output / "doctrees"), str(source), str(site)]
