@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--depth D] [--keep FOLDER] [--stencils] [--idioms [--failing | --derivatives]] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--keep FOLDER] [--stencils | KIND] [PROGRAM..]
 
-Random programs of those that versions.py makes, or borders.py; or these programs, with the values of their test blocks.  Every
+Random programs of the kinds that versions.py makes (--idioms, --nests, ..), or borders.py; or these programs, with the values of their test blocks.  PROGRAM may be a folder of them.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
 at the same place, the same result in all), and nothing is compiled."""
 import argparse
@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import borders
-from versions import generator_of, INPUTS_PER_PROGRAM
+from versions import add_kinds, generator_of, INPUTS_PER_PROGRAM
 
 MOST_VERSIONS = 3
 SECONDS = 60
@@ -91,10 +91,11 @@ def random_programs(options, folder):
         generator = generator_of(seed, options)
         lets, results = generator.program()
         path = folder / f"fuzz_{seed}.fl"
-        inputs = [generator.input() for _ in range(INPUTS_PER_PROGRAM)]
         path.write_text(generator.definitions() + generator.text(lets, results), encoding="utf-8")
-        for text in inputs:
-            yield path, "main", text
+        entries = getattr(generator, "ranks", ["main"])
+        inputs = [(entry, generator.input(entry) if entry != "main" else generator.input()) for entry in entries for _ in range(INPUTS_PER_PROGRAM)]
+        for entry, text in inputs:
+            yield path, entry, text
 
 
 def array(r, sizes):
@@ -122,22 +123,16 @@ def main():
     parser.add_argument("programs", nargs="*")
     parser.add_argument("--count", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], default=[2, 3])
     parser.add_argument("--keep")
     parser.add_argument("--stencils", action="store_true")
-    parser.add_argument("--idioms", action="store_true", help="programs of what people write")
-    parser.add_argument("--failing", action="store_true", help="idioms that may fail")
-    parser.add_argument("--derivatives", action="store_true", help="of idioms")
-    parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
-    parser.add_argument("--cubes", action="store_true", help="cubes and planes")
-    parser.add_argument("--nests", action="store_true", help="rows that each point works on")
-    parser.add_argument("--bits", action="store_true", help="numbers of few bits")
+    add_kinds(parser)
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        cases = ((Path(path), *case) for path in options.programs for case in blocks(Path(path)))
+        paths = [path for name in map(Path, options.programs) for path in (sorted(name.glob("*.fl")) if name.is_dir() else [name])]
+        cases = ((path, *case) for path in paths for case in blocks(path))
         made = stencils if options.stencils else random_programs
         for path, entry, text in cases if options.programs else made(options, folder):
             wrong = check(options, folder, path, entry, text)

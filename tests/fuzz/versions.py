@@ -51,6 +51,21 @@ def idiom_generator(options):
     return FailingIdiomGenerator if options.failing else IdiomGenerator
 
 
+def add_kinds(parser):
+    """The options that generator_of reads."""
+    parser.add_argument("--depth", type=int, default=4)
+    parser.add_argument("--idioms", action="store_true", help="programs of what people write")
+    parser.add_argument("--failing", action="store_true", help="idioms that may fail")
+    parser.add_argument("--derivatives", action="store_true", help="of idioms")
+    parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
+    parser.add_argument("--cubes", action="store_true", help="cubes and planes")
+    parser.add_argument("--parts", action="store_true", help="functions that call each other")
+    parser.add_argument("--partners", action="store_true", help="bits of indices")
+    parser.add_argument("--blocks", action="store_true", help="what groups share")
+    parser.add_argument("--nests", action="store_true", help="rows that each point works on")
+    parser.add_argument("--bits", action="store_true", help="numbers of few bits")
+
+
 def generator_of(seed, options):
     kind = seed % 8
     if options.checks:
@@ -147,21 +162,11 @@ def main():
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--batch", type=int, default=100)
-    parser.add_argument("--depth", type=int, default=4)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seconds", type=int, help="for a program; 20, on the device 600")
     parser.add_argument("--keep")
     parser.add_argument("--device", action="store_true", help="also run the compiled programs")
-    parser.add_argument("--idioms", action="store_true", help="programs of what people write")
-    parser.add_argument("--failing", action="store_true", help="idioms that may fail")
-    parser.add_argument("--derivatives", action="store_true", help="of idioms")
-    parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
-    parser.add_argument("--cubes", action="store_true", help="cubes and planes")
-    parser.add_argument("--parts", action="store_true", help="functions that call each other")
-    parser.add_argument("--partners", action="store_true", help="bits of indices")
-    parser.add_argument("--blocks", action="store_true", help="what groups share")
-    parser.add_argument("--nests", action="store_true", help="rows that each point works on")
-    parser.add_argument("--bits", action="store_true", help="numbers of few bits")
+    add_kinds(parser)
     parser.add_argument("--stage", help="only that, as gpu: what the code for GPUs is made from")
     parser.add_argument("--wide", action="store_true", help="long arrays")
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")

@@ -6,7 +6,7 @@ usage: simulated.py SCENARIO.json [SEED]
 A scenario is {"program": NODE, "noise": share, "sleep": seconds per call and per raced run, "capacity":
 bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": false if it knows no replay, "bias": NAME: factor by
 which a version is faster in races than in whole runs, "sizes": NAME: {"is": value, VALUE: factor}}: what
-times are multiplied by}.  A NODE is one of
+times are multiplied by, or factors by the names of data sets or entry points, "entries": names of entry points}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
   {"version": name, "us": {data: time}, "fails": "hang" | "crash" | "wrong", "on": [data, ...]}
@@ -215,6 +215,7 @@ class Program:
         self.now, self.wrong = 0.0, False
         self.racer = Racer(self)
         self.at = ""  # the data set of the call
+        self.entry = "main"
         self.tried = set()  # names and values of sizes
         self.sizes = {name: size["is"] for name, size in scenario.get("sizes", {}).items()}
 
@@ -223,7 +224,7 @@ class Program:
         for name, value in self.sizes.items():
             self.tried.add((name, value))
             by_value = self.scenario["sizes"][name].get(str(value), 1)
-            factor *= by_value.get(self.at, 1) if isinstance(by_value, dict) else by_value
+            factor *= by_value.get(self.at, by_value.get(self.entry, 1)) if isinstance(by_value, dict) else by_value
         self.now += us * max(0.05, factor)
 
     def fail(self, how):
@@ -268,7 +269,7 @@ class Program:
     # ---- commands
 
     def do_call(self, entry, out, variable):
-        data = self.data[variable]
+        data, self.entry = self.data[variable], entry
         if "calls" in self.scenario:
             with open(self.scenario["calls"], "a", encoding="utf-8") as calls:
                 calls.write(f"{data} {json.dumps(self.path)}\n")
@@ -280,8 +281,9 @@ class Program:
         self.racer.ended()
         return f"runtime: {int(self.now)}\n"
 
-    def do_race(self, _entry, rounds, variable, *entrants):
+    def do_race(self, entry, rounds, variable, *entrants):
         """Times of calls with other sizes, in turn."""
+        self.entry = entry
         before, path, paths = dict(self.sizes), self.path, []
         for entrant in entrants:
             self.path, times = {}, []
@@ -347,8 +349,8 @@ class Program:
         return f"{self.thresholds.get(name, self.sizes.get(name))}\n"
 
     def do_tree(self):
-        tree = {"name": "main", "tree": tree_of(self.scenario["program"])}
-        return json.dumps({"entries": [tree]}) + "\n"
+        tree = tree_of(self.scenario["program"])
+        return json.dumps({"entries": [{"name": name, "tree": tree} for name in self.scenario.get("entries", ["main"])]}) + "\n"
 
     def serve(self, line):
         words = line.split()

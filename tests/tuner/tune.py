@@ -545,6 +545,48 @@ def tunes_all_entry_points_that_have_data(folder):
     assert "entry point" not in tune("-e", "second", "--budget", "0", "--no-log")
 
 
+# In the place of the C compiler: what it makes is the stand-in for a program.
+COMPILER = """#!/bin/sh
+for word; do [ "$last" = -o ] && out=$word; last=$word; done
+[ -n "$out" ] || exit 0
+printf '#!/bin/sh\\nexec {python} {server} {scenario} 1\\n' > "$out"
+chmod +x "$out"
+"""
+
+TWO_SHARE = """
+-- ==
+-- entry: first second
+-- input @ small
+-- input @ large
+
+entry first [n] (xs: [n]i64) : i64 = i64.sum xs
+entry second [n] (xs: [n]i64) : i64 = i64.maximum xs
+"""
+
+
+def numbers_that_entry_points_share(folder):
+    """One wins for the first alone, one for both in the mean, one for the second alone and is a loss for one of its data sets."""
+    folder = pathlib.Path(folder)
+    (folder / "two.fl").write_text(TWO_SHARE)
+    zeros = "\0" * 7
+    small, large = (f"b\2\1 i64\1{zeros}{chr(value)}{zeros}" for value in (3, 5))  # what flc makes of the values
+    sizes = {"items": {"is": 8, "2": {"first": 0.5, "second": 1.7}, "32": {"first": 0.9, "second": 0.7}, "128": {"first": 0.9, "second": 0.7}},
+             "chunk": {"is": 4096, "1024": {"first": 1, "second": 0.5, large: 1.4}, "16384": {"first": 0.99, "second": 0.99}}}
+    leaves = [{"version": name, "us": {small: us, large: us}} for name, us in (("V0", 1000), ("V1", 1200))]
+    tree = {"guard": "main.top_0", "par": {small: 16, large: 4096}, "then": leaves[0], "else": leaves[1]}
+    (folder / "scenario.json").write_text(json.dumps({"program": tree, "sizes": sizes, "entries": ["first", "second"]}))
+    (folder / "small").write_text("[3i64]")
+    (folder / "large").write_text("[5i64]")
+    (folder / "cc").write_text(COMPILER.format(python=sys.executable, server=HERE / "simulated.py", scenario=folder / "scenario.json"))
+    (folder / "cc").chmod(0o755)
+    done = subprocess.run([FLC, "tune", str(folder / "two.fl"), "--short", "0"], env={**os.environ, "CC": str(folder / "cc")}, capture_output=True,
+                          text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    settings = (folder / "two.fl.tuning").read_text()
+    assert re.findall(r"^(items|chunk)=(\d+)$", settings, re.M) == [("items", "32")], settings
+    assert "20.0 % better than 8 in the mean of 2 entry points" in done.stdout, done.stdout
+
+
 TESTS = [
     chooses_the_best_in_few_runs, runs_more_than_twice_what_decides_nothing, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
     whole_runs_have_the_last_word, chooses_sizes, chooses_numbers_of_kernels_that_matter,
@@ -562,7 +604,7 @@ TESTS = [
     says_that_it_was_interrupted_before_anything_was_measured,
     measures_something_where_the_first_runs_take_all_the_time,
     what_was_measured_counts_where_other_data_were_not, keeps_the_settings_of_other_entry_points, dry_runs_write_nothing,
-    writes_a_page_that_needs_nothing_else, tunes_all_entry_points_that_have_data, tells_stale_files, refuses_a_program_that_does_not_serve,
+    writes_a_page_that_needs_nothing_else, tunes_all_entry_points_that_have_data, numbers_that_entry_points_share, tells_stale_files, refuses_a_program_that_does_not_serve,
 ]
 
 
