@@ -157,9 +157,25 @@ const Exp *simplify_soac(Simplify *s, const Exp *e) {
 
 // ---- results
 
-// What result k is without the operator: an input, or the same for every element.
+// map (\xs -> rearrange p xs) xss => rearrange (0, p + 1) xss: nothing moves, and who reads it
+// reads the elements where they lie.
+static bool turned_input(Simplify *s, const Soac *soac, Atom result, Atom *out) {
+  const Exp *turned = simplify_def(s, result);
+  if (!turned || turned->kind != EXP_REARRANGE) return false;
+  int i = lambda_param_index(&soac->fn, turned->u.rearrange.array);
+  if (i < 0) return false;
+  int rank = turned->u.rearrange.rank + 1;
+  int *perm = new_array(int, rank);  // the map's own dimension stays the first
+  for (int d = 1; d < rank; d++)
+    perm[d] = turned->u.rearrange.perm[d - 1] + 1;
+  *out = simplify_let(s, "turned", exp_rearrange(perm, rank, soac->arrays[i]));
+  return true;
+}
+
+// What result k is without the operator: an input, its rows turned, or the same for every element.
 static bool known_result(Simplify *s, const Soac *soac, int k, Atom *out) {
   Atom result = soac->fn.body->results[k];
+  if (turned_input(s, soac, result, out)) return true;
   int i = lambda_param_index(&soac->fn, result);
   if (i >= 0) {
     *out = soac->arrays[i];
@@ -170,7 +186,8 @@ static bool known_result(Simplify *s, const Soac *soac, int k, Atom *out) {
   return true;
 }
 
-// map (\x y -> {x, c, f y}) xs ys => xs, replicate n c, and map (\x y -> {f y}) xs ys
+// map (\x y -> {x, rearrange p x, c, f y}) xs ys
+//   => xs, rearrange (0, p + 1) xs, replicate n c, and map (\x y -> {f y}) xs ys
 void simplify_map_results(Simplify *s, Stm *stm) {
   const Exp *e = stm->exp;
   if (e->kind != EXP_MAP && e->kind != EXP_REDOMAP && e->kind != EXP_SCANOMAP) return;
