@@ -277,6 +277,8 @@ def close(a, b, tolerance):
 def complaint(values, ties=False):
     """Why the values disagree, or None.  Differences that depend on h are not held against us, nor any where values meet."""
     near, far, forward, backward, second, over_reverse, over_forward = values
+    if not (math.isfinite(near) and math.isfinite(far)):
+        return None  # the function has no value there: the greatest of no elements
     if not all(map(math.isfinite, values)):
         return "not finite"
     jump = ties or abs(second) * 1e-5 > 1e-4 * max(1, abs(forward))  # equal values meet in a max, say
