@@ -143,25 +143,64 @@ static const Type *check_record(Check *k, const AstType *type) {
   return type_record_checked(k, type->loc, fields, count, false);
 }
 
+static const AstType *lifted_part(Check *k, const AstType *type);
+
+static const AstType *lifted_name(Check *k, const AstType *type) {
+  const TypeDef *def = scope_find_type(k, &type->u.name.name);
+  const AstType *part = def && def->lifted != LIFTED_NOT ? type : NULL;
+  for (int i = 0; !part && i < type->u.name.args.count; i++) {
+    const AstTypeArg *arg = &type->u.name.args.at[i];
+    part = arg->type ? lifted_part(k, arg->type) : NULL;
+  }
+  return part;
+}
+
+// The name of a lifted type or parameter among the parts of a type that are in no array of it and
+// no function; NULL if there is none.
+static const AstType *lifted_part(Check *k, const AstType *type) {
+  const AstType *part = NULL;
+  switch (type->kind) {
+  case AST_TYPE_NAME: return lifted_name(k, type);
+  case AST_TYPE_UNIQUE: return lifted_part(k, type->u.unique.of);
+  case AST_TYPE_EXISTS: return lifted_part(k, type->u.exists.of);
+  case AST_TYPE_ARRAY:
+  case AST_TYPE_FUNCTION: return NULL;
+  case AST_TYPE_TUPLE:
+    for (int i = 0; !part && i < type->u.tuple.items.count; i++)
+      part = lifted_part(k, type->u.tuple.items.at[i]);
+    return part;
+  case AST_TYPE_RECORD:
+    for (int i = 0; !part && i < type->u.record.fields.count; i++)
+      part = lifted_part(k, type->u.record.fields.at[i].type);
+    return part;
+  case AST_TYPE_SUM:
+    for (int i = 0; !part && i < type->u.sum.constructors.count; i++) {
+      const AstTypeVec *payload = &type->u.sum.constructors.at[i].payload;
+      for (int j = 0; !part && j < payload->count; j++)
+        part = lifted_part(k, payload->at[j]);
+    }
+    return part;
+  }
+  return NULL;
+}
+
 // Whether an array may have such elements.  An abbreviation says that its sizes vary, where a
 // written `[]` says that all rows have one size.
 static bool check_elem(Check *k, const AstType *elem, const Type *type) {
-  const TypeDef *def =
-      elem->kind == AST_TYPE_NAME ? scope_find_type(k, &elem->u.name.name) : NULL;
-  bool param = type_resolve(type)->kind == TYPE_PARAM && type_size_varies(type);
-  if (!param && !(def && def->lifted != LIFTED_NOT)) {
+  const AstType *part = lifted_part(k, elem);
+  if (!part) {
     bool fits = unify_first_order(k, type);
     if (!fits)
       error(k->c, elem->loc, "an array cannot hold functions (element type `%s`)",
             type_text(type));
     return fits;
   }
-  bool holds_functions = def && def->lifted == LIFTED_FULLY;
-  error(k->c, elem->loc,
-        holds_functions
+  const TypeDef *def = scope_find_type(k, &part->u.name.name);
+  error(k->c, part->loc,
+        def && def->lifted == LIFTED_FULLY
             ? "an array cannot hold functions, which values of `%s` may be"
             : "the elements of an array must have one size, but those of `%s` vary",
-        elem->u.name.name.name);
+        part->u.name.name.name);
   return false;
 }
 
