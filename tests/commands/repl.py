@@ -87,6 +87,13 @@ def types_are_told(flc, _):
     assert "expected an expression behind :type" in err and "unknown name `y`" in err, err
 
 
+def bytes_are_shown_as_text(flc, _):
+    out, err = session(flc, "def name = \"sæt\"\n:string name ++ \"!\"\n:string [0x41, 0x42u8]\n:string iota 2\n:string\n:string \"\"\n")
+    assert out.splitlines() == ["sæt!", "AB", ""], out
+    assert "only values of type []u8 are texts, this one has type *[2]i64" in err, err
+    assert "expected an expression behind :string" in err, err
+
+
 def mistakes_end_nothing(flc, _):
     out, err = session(flc, "foo\n1 +* 2\n[1, 2][5]\n1 / 0\ndef x : i32 = true\nx\n1 $\ndef 3 = 4\n:frob\n:\nassert (1 == 2) 3\n"
                        "let (a, b) = (1, 2)\n\n\"unfinished\n\x01\n7\n")
@@ -250,7 +257,7 @@ def tab_completes_names(flc, folder):
 def main(flc, editing):
     signal.alarm(280)
     checks = [expressions_have_values, texts_of_any_editor_are_read, values_of_sum_types_and_empty_arrays, definitions_are_kept_and_replaced,
-              patterns_define_several_names, input_may_have_several_lines, types_are_told, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
+              patterns_define_several_names, input_may_have_several_lines, types_are_told, bytes_are_shown_as_text, mistakes_end_nothing, places_are_those_of_the_input, files_are_loaded,
               a_file_that_is_not_there_ends_it, commands, a_terminal_has_prompts_and_interrupts]
     if editing == "edited":
         checks += [lines_come_back, tab_completes_names]

@@ -50,11 +50,19 @@ static void do_load(Repl *r, const char *argument) {
     fputs("error: expected the name of a program behind :load\n", stderr);
 }
 
-static void do_type(Repl *r, const char *argument) {
+static void show(Repl *r, const char *command, const char *argument, ReplShow how) {
   if (*argument)
-    repl_evaluate(&r->session, argument, true);
+    repl_evaluate(&r->session, argument, how);
   else
-    fputs("error: expected an expression behind :type\n", stderr);
+    fprintf(stderr, "error: expected an expression behind :%s\n", command);
+}
+
+static void do_type(Repl *r, const char *argument) {
+  show(r, "type", argument, REPL_SHOW_TYPE);
+}
+
+static void do_string(Repl *r, const char *argument) {
+  show(r, "string", argument, REPL_SHOW_TEXT);
 }
 
 static void do_clear(Repl *r, const char *argument) {
@@ -78,6 +86,7 @@ static const ReplCommand repl_commands[] = {
   { "load", " FILE",
     "make the definitions of a program visible; it is read anew each time", do_load },
   { "type", " EXPRESSION", "its type", do_type },
+  { "string", " EXPRESSION", "the text that its value ([]u8) is", do_string },
   { "clear", "", "forget all definitions", do_clear },
   { "help", "", "this list", do_help },
   { "quit", "", "end (as does Ctrl-D)", do_quit },
@@ -159,7 +168,7 @@ static void run_input(Repl *r, const char *text) {
   switch (repl_read(name, text, &more)) {
   case REPL_NOTHING: return;
   case REPL_DECLS: repl_define(&r->session, &more); break;
-  case REPL_EXPRESSION: repl_evaluate(&r->session, text, false); break;
+  case REPL_EXPRESSION: repl_evaluate(&r->session, text, REPL_SHOW_VALUE); break;
   case REPL_UNFINISHED:
   case REPL_MISTAKE: repl_report(name, text); break;
   }

@@ -35,8 +35,10 @@ void repl_report(const char *name, const char *text);
 
 // Adds the pieces of `more` if they are right.
 bool repl_define(ReplSession *session, const ReplSession *more);
-// Prints the value of an expression, or only its type.
-bool repl_evaluate(const ReplSession *session, const char *text, bool only_type);
+typedef enum ReplShow { REPL_SHOW_VALUE, REPL_SHOW_TYPE, REPL_SHOW_TEXT } ReplShow;
+// Prints the value of an expression, as it is written or, of bytes, as the text that they are; or
+// only its type.
+bool repl_evaluate(const ReplSession *session, const char *text, ReplShow show);
 
 // ---- value.c
 

@@ -83,7 +83,7 @@ typedef struct ReplTask {
   const ReplSession *session;
   const char *text;         // an expression
   const ReplSession *more;  // or definitions
-  bool only_type;
+  ReplShow show;
 } ReplTask;
 
 static const char *input_name(const ReplTask *task) {
@@ -104,7 +104,17 @@ static const Type *type_of_last(const Program *program) {
   return decls->at[decls->count - 1]->u.value.binding->type;
 }
 
-static bool print_value(Compiler *c, const Program *program) {
+static bool is_text(const Type *type) {
+  const Type *elem = type->kind == TYPE_ARRAY ? type->u.array.elem : NULL;
+  return elem && elem->kind == TYPE_PRIM && elem->u.prim == PRIM_U8;
+}
+
+static bool print_bytes(const Value *v) {
+  size_t length = (size_t)value_count(v);
+  return fwrite(v->data, 1, length, stdout) == length && putchar('\n') != EOF;
+}
+
+static bool print_value(Compiler *c, const Program *program, ReplShow show) {
   const Entry *entry = command_find_entry(program->core, value_name);
   InterpResult result = interp_run(c, program->core, entry, new_array(const Value *, 1),
                                    (InterpOptions){ .trace = true });
@@ -112,6 +122,7 @@ static bool print_value(Compiler *c, const Program *program) {
     error(c, result.loc, "%s", result.message);
     return false;
   }
+  if (show == REPL_SHOW_TEXT) return print_bytes(result.values[0]);
   Text *t = text_new();
   repl_print_value(t, type_of_last(program), result.values);
   bool cut = isatty(STDOUT_FILENO) && text_length(t) > MOST_SHOWN;
@@ -135,11 +146,16 @@ static bool evaluate_input(Compiler *c, const ReplTask *task) {
   show_messages(c, name);
   if (!ok) return false;
   const Type *type = type_of_last(program);
-  if (task->only_type || type->kind == TYPE_FUNCTION)
-    return print_type(type, task->only_type);
+  bool only_type = task->show == REPL_SHOW_TYPE;
+  if (only_type || type->kind == TYPE_FUNCTION) return print_type(type, only_type);
+  if (task->show == REPL_SHOW_TEXT && !is_text(type)) {
+    fprintf(stderr, "error: only values of type []u8 are texts, this one has type %s\n",
+            command_name_sizes(type_text(type)));
+    return false;
+  }
   c = compiler_new();
   program = program_with(c, task->session, "entry", task->text);
-  ok = pipeline_run(c, program, "elaborate") && print_value(c, program);
+  ok = pipeline_run(c, program, "elaborate") && print_value(c, program, task->show);
   if (!ok) show_messages(c, name);
   return ok;
 }
@@ -184,7 +200,6 @@ bool repl_define(ReplSession *session, const ReplSession *more) {
   return true;
 }
 
-bool repl_evaluate(const ReplSession *session, const char *text, bool only_type) {
-  return run_task(
-      &(ReplTask){ .session = session, .text = text, .only_type = only_type });
+bool repl_evaluate(const ReplSession *session, const char *text, ReplShow show) {
+  return run_task(&(ReplTask){ .session = session, .text = text, .show = show });
 }
