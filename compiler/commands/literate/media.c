@@ -102,7 +102,8 @@ static bool number_param(Directive *d, const char *key, int most, int *out) {
 const Text *literate_output(const Literate *l, Directive *d, const char *const *words,
                             const char *output) {
   if (!process_find(words[0])) {
-    directive_fail(d, "this needs `%s`, which was not found", words[0]);
+    directive_fail(d, "this needs `%s`, which was not found (Debian's package: %s)",
+                   words[0], strcmp(words[0], "gnuplot") == 0 ? "gnuplot-nox" : words[0]);
     return NULL;
   }
   const char *said_path = text_format("%s/said", l->folder);
