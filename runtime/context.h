@@ -12,6 +12,7 @@ struct rt_cuda;
 struct rt_setting {
   char *name;
   int64_t value;
+  int code;  // 0: of the code for CPUs alone, 1: for GPUs, -1: of both
 };
 
 struct rt_config {

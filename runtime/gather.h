@@ -481,7 +481,7 @@ RT_FN int64_t rt_given_weight(const struct rt_context *ctx, int rank) {
   char name[32];
   int64_t weight = 0;
   snprintf(name, sizeof name, "weight_%d", rank);
-  if (rt_config_find(ctx->config, name, &weight)) return weight;
+  if (rt_config_find(ctx, name, &weight)) return weight;
   for (int i = 0; i < ctx->program->preset_count; i++)
     if (strcmp(ctx->program->presets[i].name, name) == 0)
       return ctx->program->presets[i].value;

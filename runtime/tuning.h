@@ -65,9 +65,29 @@ RT_FN int rt_weight_rank(const char *name) {
 }
 #endif
 
-RT_FN bool rt_is_setting(const char *name) {
+// The code that a setting is for, as rt_setting.code: "main.top_0@gpu"; length: of the name alone.
+RT_FN int rt_setting_code(const char *name, size_t *length) {
+  static const char *const marks[] = { "@cpu", "@gpu" };
+  size_t all = *length = strlen(name);
+  for (int code = 0; code < 2 && all > 4; code++)
+    if (strcmp(name + all - 4, marks[code]) == 0) {
+      *length = all - 4;
+      return code;
+    }
+  return -1;
+}
+
+// The name without that, which the caller frees.
+RT_FN char *rt_plain_setting(const char *name) {
+  char *plain = rt_strdup(name);
+  size_t length;
+  rt_setting_code(name, &length);
+  plain[length] = '\0';
+  return plain;
+}
+
+RT_FN bool rt_is_plain_setting(const char *name) {
   struct rt_decision ignored;
-  if (!name) return false;
 #ifdef RT_WORKERS
   if (rt_weight_rank(name) >= 0) return true;
 #endif
@@ -76,8 +96,16 @@ RT_FN bool rt_is_setting(const char *name) {
   return rt_param_named(name) >= 0 || rt_parse_decision(rt_program(), name, &ignored);
 }
 
+RT_FN bool rt_is_setting(const char *name) {
+  if (!name) return false;
+  char *plain = rt_plain_setting(name);
+  bool found = rt_is_plain_setting(plain);
+  free(plain);
+  return found;
+}
+
 // The kind of a setting; "threshold" for decisions by sizes.
-RT_FN const char *rt_setting_kind(const char *name) {
+RT_FN const char *rt_plain_kind(const char *name) {
   int param = rt_param_named(name);
 #ifdef RT_WORKERS
   if (rt_weight_rank(name) >= 0) return "weight";
@@ -85,6 +113,13 @@ RT_FN const char *rt_setting_kind(const char *name) {
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return rt_kinds[k].kind;
   return param < 0 ? "threshold" : rt_program()->tuning[param].kind;
+}
+
+RT_FN const char *rt_setting_kind(const char *name) {
+  char *plain = rt_plain_setting(name);
+  const char *kind = rt_plain_kind(plain);
+  free(plain);
+  return kind;
 }
 
 RT_FN bool rt_may_be_0(const char *kind) {
@@ -99,7 +134,9 @@ RT_FN bool rt_may_be_0(const char *kind) {
 
 // The most that a setting may be: sizes are multiplied with each other.
 RT_FN int64_t rt_setting_most(const char *name, const char *kind) {
-  int param = rt_param_named(name);
+  char *plain = rt_plain_setting(name);
+  int param = rt_param_named(plain);
+  free(plain);
   if (param >= 0 && rt_program()->tuning[param].most)
     return rt_program()->tuning[param].most;
   if (strcmp(kind, "switch") == 0) return 1;
@@ -127,17 +164,27 @@ RT_FN void rt_config_put(struct rt_config *cfg, const char *name, int64_t value)
   size_t count = (size_t)cfg->setting_count + 1;
   cfg->settings =
       (struct rt_setting *)rt_host_grow(cfg->settings, count * sizeof *cfg->settings);
-  cfg->settings[cfg->setting_count].name = rt_strdup(name);
-  cfg->settings[cfg->setting_count++].value = value;
+  struct rt_setting *s = &cfg->settings[cfg->setting_count++];
+  size_t length;
+  s->code = rt_setting_code(name, &length);
+  s->name = rt_plain_setting(name);
+  s->value = value;
+}
+
+// Does what is for this code, or for both, concern the context?
+RT_FN bool rt_code_concerns(const struct rt_context *ctx, int code) {
+  return code < 0 || code == ctx->gpu_code;
 }
 
 // The last value set for a name; false if there is none.
-RT_FN bool rt_config_find(const struct rt_config *cfg, const char *name, int64_t *out) {
-  for (int i = cfg->setting_count - 1; i >= 0; i--)
-    if (strcmp(cfg->settings[i].name, name) == 0) {
-      *out = cfg->settings[i].value;
-      return true;
-    }
+RT_FN bool rt_config_find(const struct rt_context *ctx, const char *name, int64_t *out) {
+  const struct rt_config *cfg = ctx->config;
+  for (int i = cfg->setting_count - 1; i >= 0; i--) {
+    const struct rt_setting *s = &cfg->settings[i];
+    if (strcmp(s->name, name) != 0 || !rt_code_concerns(ctx, s->code)) continue;
+    *out = s->value;
+    return true;
+  }
   return false;
 }
 
@@ -244,7 +291,7 @@ RT_FN int rt_kind_of(const char *kind) {
 
 RT_FN int64_t rt_kind_default(const struct rt_context *ctx, int kind) {
   int64_t value = 0;
-  if (rt_config_find(ctx->config, rt_kinds[kind].setting, &value)) return value;
+  if (rt_config_find(ctx, rt_kinds[kind].setting, &value)) return value;
   value = ctx->gpu_code ? rt_kinds[kind].gpu : rt_kinds[kind].cpu;
   if (value >= 0) return value;
   // Several items to a core even out what the cores have to do; one core has nothing to share.
@@ -266,9 +313,8 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
                                const struct rt_tuning_param *p) {
   int64_t value = 0;
   int kind = rt_kind_of(p->kind);
-  if (rt_config_find(ctx->config, p->name, &value)) return value;
-  if (kind >= 0 && p->follows < 0 &&
-      rt_config_find(ctx->config, rt_kinds[kind].setting, &value))
+  if (rt_config_find(ctx, p->name, &value)) return value;
+  if (kind >= 0 && p->follows < 0 && rt_config_find(ctx, rt_kinds[kind].setting, &value))
     return value;
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
   if (p->cpu_step && !ctx->gpu_code) return -p->cpu_step;
@@ -284,13 +330,14 @@ RT_FN void rt_open_trees(struct rt_context *ctx) {
   int64_t ignored = 0;
   size_t nodes = (size_t)program->guard_count * RT_TREE_NODES;
   ctx->trees = (struct rt_tree_node *)rt_host_alloc(nodes * sizeof *ctx->trees);
-  bool plain = rt_config_find(ctx->config, rt_kinds[RT_KIND_THRESHOLD].setting, &ignored);
+  bool plain = rt_config_find(ctx, rt_kinds[RT_KIND_THRESHOLD].setting, &ignored);
   for (int i = 0; i < program->preset_count && !plain; i++)
     if (rt_parse_decision(program, program->presets[i].name, &d))
       rt_decision_set(ctx, d, program->presets[i].value);
   for (int i = 0; i < ctx->config->setting_count; i++) {
     const struct rt_setting *s = &ctx->config->settings[i];
     int param = rt_param_named(s->name);
+    if (!rt_code_concerns(ctx, s->code)) continue;
     if (param >= 0)
       rt_decision_clear(ctx, param);
     else if (rt_parse_decision(program, s->name, &d))
@@ -342,11 +389,9 @@ RT_FN bool rt_param_reset(struct rt_context *ctx, const char *name) {
   return true;
 }
 
-RT_FN int rt_set_tuning_param(struct rt_context *ctx, const char *name, size_t value) {
+RT_FN int rt_set_plain_param(struct rt_context *ctx, const char *name, size_t value) {
   struct rt_decision d;
-  int param = name ? rt_param_named(name) : -1;
-  if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
-    return 1;
+  int param = rt_param_named(name);
 #ifdef RT_WORKERS
   if (rt_weight_rank(name) >= 0)
     return rt_workers_weigh(ctx, rt_weight_rank(name), (int64_t)value);
@@ -360,6 +405,17 @@ RT_FN int rt_set_tuning_param(struct rt_context *ctx, const char *name, size_t v
     return 1;
   }
   return 0;
+}
+
+RT_FN int rt_set_tuning_param(struct rt_context *ctx, const char *name, size_t value) {
+  if (ctx->broken || !rt_is_setting(name) || rt_setting_wants(name, (int64_t)value))
+    return 1;
+  size_t length;
+  char *plain = rt_plain_setting(name);
+  bool concerns = rt_code_concerns(ctx, rt_setting_code(name, &length));
+  int error = concerns ? rt_set_plain_param(ctx, plain, value) : 0;
+  free(plain);
+  return error;
 }
 
 int RT_NAME(context_set_tuning_param)(struct rt_context *ctx, const char *name,

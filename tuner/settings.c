@@ -195,6 +195,14 @@ static bool is_blank(const char *line) {
   return line[strspn(line, " \t\r")] == '\n' || line[strspn(line, " \t\r")] == '\0';
 }
 
+// Is it for one kind of code, as "main.top_0@gpu=64", which nobody has measured?
+static bool is_of_code(const char *line, size_t name) {
+  while (name > 0 && (line[name - 1] == ' ' || line[name - 1] == '\t'))
+    name--;
+  return name > 4 && (strncmp(line + name - 4, "@cpu", 4) == 0 ||
+                      strncmp(line + name - 4, "@gpu", 4) == 0);
+}
+
 // Is it a setting whose name begins with another entry point, or is it of no entry point?
 static bool is_of_other(const Tuning *t, const char *line) {
   const char *entry = t->options->entry;
@@ -202,6 +210,7 @@ static bool is_of_other(const Tuning *t, const char *line) {
   bool comment = line[0] == '-' && line[1] == '-';
   if (comment || line[strcspn(line, "=\n")] != '=' || !memchr(line, '.', name))
     return false;
+  if (is_of_code(line, strcspn(line, "=\n"))) return true;
   return strncmp(line, entry, length) != 0 || line[length] != '.';
 }
 

@@ -1,6 +1,7 @@
 // The tables of a program, and rt_program, which holds them all.
 #include "base/diag_show.h"
 #include "emit/emit.h"
+#include <ctype.h>
 #include <string.h>
 
 static int find_tuning(const Emit *e, Name name) {
@@ -175,8 +176,11 @@ static void checks_table(Emit *e, Text *t) {
 
 // As rt_setting_wants in runtime/tuning.h.
 static void check_tuned(Emit *e, const TuningParam *p, int64_t value) {
-  bool may_be_0 = strcmp(p->kind, "threshold") == 0 || strcmp(p->kind, "bytes") == 0 ||
-                  strcmp(p->kind, "switch") == 0;
+  static const char *const may_be_0s[] = { "threshold", "bytes", "switch", "workers",
+                                           "overlap" };
+  bool may_be_0 = false;
+  for (size_t i = 0; i < sizeof may_be_0s / sizeof *may_be_0s; i++)
+    may_be_0 = may_be_0 || strcmp(p->kind, may_be_0s[i]) == 0;
   int64_t most = may_be_0 ? INT64_MAX : p->most ? p->most : INT64_C(1) << 40;
   if (value >= !may_be_0 && value <= most) return;
   error(e->c, (Loc){ 0 },
@@ -196,15 +200,24 @@ static bool is_foreign(const ImpProgram *program, const ImpProgram *other, Name 
   return !has_param(program, name) && has_param(other, name);
 }
 
+// What a tuning file says of the parameter, for this code: "main.top_0@gpu", or "main.top_0".
+static void take_tuned(Emit *e, const TuningParam *p, const char *code, int64_t *out) {
+  bool (*tuned)(void *, const char *, int64_t *) = e->options.tuned;
+  int64_t value = 0;
+  if (!tuned || (!tuned(e->options.state, text_format("%s%s", p->name, code), &value) &&
+                 !tuned(e->options.state, p->name, &value)))
+    return;
+  check_tuned(e, p, value);
+  *out = value;
+}
+
 static void tuning_table(Emit *e, Text *t) {
   if (e->tuning.count)
     text_add(t, "\nstatic const struct rt_tuning_param program_tuning[] = {");
   vec_each (TuningParam *, p, &e->tuning) {
-    int64_t cpu = p->cpu_default, gpu = p->gpu_default, value;
-    if (e->options.tuned && e->options.tuned(e->options.state, p->name, &value)) {
-      check_tuned(e, p, value);
-      cpu = gpu = value;
-    }
+    int64_t cpu = p->cpu_default, gpu = p->gpu_default;
+    take_tuned(e, p, "@cpu", &cpu);
+    take_tuned(e, p, "@gpu", &gpu);
     if (is_foreign(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU], p->name)) cpu = 0;
     if (is_foreign(e->programs[PROFILE_GPU], e->programs[PROFILE_CPU], p->name)) gpu = 0;
     text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld, %lld },", c_string(p->name),
@@ -249,6 +262,7 @@ static bool preset_fits(const Emit *e, const char *name) {
     return e->options.workers != WORKERS_ONE;
   const char *at = strrchr(name, '@'), *colon = at ? strchr(at, ':') : NULL;
   bool guard = false;
+  if (at && !isdigit((unsigned char)at[1])) return false;  // "main.top_0@gpu"
   vec_each (const Guard *const *, g, &e->guards)
     guard |= at && strlen((*g)->name) == (size_t)(at - name) &&
              strncmp((*g)->name, name, (size_t)(at - name)) == 0;

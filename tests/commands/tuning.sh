@@ -17,6 +17,17 @@ echo '[[1, 2]]' > in
 "$flc" tree p.fl --data in --tuning p.fl.tuning > tree
 grep -q 123456 tree || { cat tree; exit 1; }
 
+# Those of one kind of code.
+printf 'main.top_0=5\nmain.top_0@gpu = 7\nmain.intra_1@cpu=9\n' > p.fl.tuning
+"$flc" build p.fl --emit-c -o p.c 2> message
+[ ! -s message ]
+grep -q '"main.top_0", "threshold", 5, 7' p.c
+grep -q '"main.intra_1", "threshold", 9, -1' p.c
+if grep -q presets p.c && grep -A9 'rt_preset program_presets' p.c | grep @; then exit 1; fi
+printf 'main.workers_0=0\n' > p.fl.tuning
+"$flc" build --workers p.fl --emit-c -o p.c
+grep -q '"main.workers_0", "workers", 0, 0' p.c
+
 # A damaged file is refused with its position, and nothing is written.
 echo 'main.top_0=x' > p.fl.tuning
 if "$flc" build p.fl --emit-c -o q.c 2> message; then exit 1; fi

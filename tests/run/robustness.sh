@@ -112,6 +112,13 @@ got=$(printf '%s\n' 'restore in xs []i32' 'set_tuning_param segred_chunk 9' 'cod
   timeout 120 ./p --server -L 2>&1 | grep -E '^(launch|[0-9]+$|expected)' | sed -E 's/_[0-9]+( \(near\))?:.* of/ of/')
 expect 'both codes in one process' 0 '^launch segred_short of 256.0.launch segred of 1.9.expected cpu or gpu, found: tpu$' $? \
   "$(echo "$got" | tr '\n' . | sed 's/\.$//')"
+# Settings for one of them.
+got=$(printf '%s\n' 'tuning_param_value rows.top_0' 'tuning_param_value segred_chunk' 'set_tuning_param segred_chunk@gpu 8' 'tuning_param_value segred_chunk' \
+  'set_tuning_param segred_chunk@cpu 3' 'tuning_param_value segred_chunk' 'set_tuning_param segred_chunk@tpu 3' 'code gpu' 'tuning_param_value rows.top_0' \
+  'tuning_param_value rows.intra_1' | timeout 120 ./p --server --param rows.top_0=5 --param rows.top_0@gpu=7 --param segred_chunk@cpu=11 \
+  --param rows.intra_1@gpu=6 2>&1 | grep -E '^[0-9u]' | tr '\n' .)
+expect 'settings for one kind of code' 0 '^5\.11\.11\.3\.unknown tuning parameter: segred_chunk@tpu\.7\.6\.$' $? "$got"
+run 'a wrong value for one kind of code' 1 'segred_chunk@gpu \(chunk\) wants a number from 1 on, found 0' '[1, 3]' -e total --param segred_chunk@gpu=0
 printf 'segred_chunk=0\n' > p.fl.tuning
 got=$("$flc" build p.fl -o with_zero 2>&1)
 expect 'a chunk of 0 that is built in' 1 'sets segred_chunk \(chunk\) to 0; it wants a number from 1 on' $? "$got"
