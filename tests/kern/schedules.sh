@@ -955,5 +955,13 @@ expect 'and nothing is stored for it before' 2 '^kernel .*segmap ' out
 "$flc" dump --reproducible --recipes chained.fl > out
 expect 'but for floats in one order' 0 'then into' out
 
+cat > blocks.fl << 'END'
+entry main [m] (as: [m][16][16]f32) (bs: [m][16][16]f32) : [m][m][16][16]f32 =
+  map (\a -> map (\b -> map (\r -> map (\s -> f32.sum (map2 (*) r s)) b) a) bs) as
+END
+"$flc" dump --recipes blocks.fl > out
+sed -n '/^kernel main.segmap /,/^-- else/p' out > out.blocks
+some 'sums of a vector of numbers are no vectors of their own, as each ends in many steps' 'split i by 8 overlap' out.blocks
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

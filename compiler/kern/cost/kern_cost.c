@@ -19,6 +19,8 @@ static const double waited_for = 0.75;
 // A new row of the grid's runs, where rows are short.
 static const double grid_row = 10;
 static const double masking = 3, few_rounds = 64;
+// The lanes of a vector as one number: shuffles and operations that wait for each other.
+static const double end_of_vector = 12;
 
 static void cost_block(Cost *s, const KernBlock *block);
 
@@ -129,6 +131,13 @@ static bool is_short_row(const Axis *axis) {
          axis->width->u.constant.u.i < MOST_LANES;
 }
 
+// A vector or two of numbers, so that what it ends with counts; fewer are straight code.
+static bool is_short_sum(const Axis *axis) {
+  if (axis->role != AXIS_REDUCE || axis->width->kind != TERM_CONST) return false;
+  int64_t count = axis->width->u.constant.u.i;
+  return count >= MOST_LANES / 2 && count <= 2 * MOST_LANES;
+}
+
 static int loops_in(const KernBlock *block) {
   int count = 0;
   for (int i = 0; i < block->count; i++)
@@ -148,8 +157,10 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   bool differs = cost_over_lanes(s, cost_set(s, axis->width));
   inner.times *= differs ? 1.5 * trips : trips;
   cost_put(s, axis->index, trips > 1 ? trips / 2 : 0);
-  if (!s->lanes && !s->count && kern_vectorises_itself(stm))
+  if (!s->lanes && !s->count && kern_vectorises_itself(stm)) {
+    if (is_short_sum(axis)) inner.cycles += s->times * end_of_vector * axis->op_count;
     inner.times /= speed_by_itself(s, axis, trips);
+  }
   if (axis->bind != BIND_GRID) cost_add(&inner, round_cost + (differs ? masking : 0));
   if (axis->role == AXIS_LOOP && !s->lanes &&
       kern_searches(axis->params, axis->param_count, axis->body))

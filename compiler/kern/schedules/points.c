@@ -274,12 +274,22 @@ static void add_few_lanes(const Schedule *s, Candidates *out, int lanes) {
   if (loops) add_outer(s, out, true, lanes);
 }
 
+// Rows of one vector, as two are more than they have.
+static bool has_narrow_rows(const Schedule *s) {
+  Recipe r = schedule_recipe(s);
+  schedule_widen_grid(&r);
+  const Axis *last = schedule_last_grid(r.kern);
+  return last && last->width->kind == TERM_CONST &&
+         last->width->u.constant.u.i < 2 * LANES;
+}
+
 void schedule_points(const Schedule *s, Candidates *out) {
   add_outer(s, out, false, LANES);
   add_outer(s, out, true, LANES);
   add_few_lanes(s, out, LANES / 2);
   add_few_lanes(s, out, NARROW);
-  add_tile(s, out, 4, 2);
+  bool narrow = has_narrow_rows(s);
+  add_tile(s, out, narrow ? 8 : 4, narrow ? 1 : 2);
   add_tile(s, out, 4, 1);
   add_tile(s, out, 1, 2);
   add_tile(s, out, 1, 4);
