@@ -90,13 +90,13 @@ typedef struct PairCode {
   Map *maps;  // Var -> const MadeBy *: the maps, and what is repeated, within the nest
 } PairCode;
 
-static bool array_element(PairCode *p, Atom a, const Atom *at, Atom *out);
+static bool pair_element(PairCode *p, Atom a, const Atom *at, Atom *out);
 
 static bool is_nest(const Exp *e) {
   return e->kind == EXP_MAP || e->kind == EXP_REPLICATE;
 }
 
-static bool is_scalar_code(const Stm *stm) {
+static bool computes_scalar(const Stm *stm) {
   return stm->binder_count == 1 && stm->binders[0]->type.rank == 0 &&
          (exp_is_scalar(stm->exp) || stm->exp->kind == EXP_INDEX ||
           stm->exp->kind == EXP_ATOM);
@@ -110,7 +110,7 @@ static bool mentions_map(const PairCode *p, const Exp *exp) {
 }
 
 static bool add_scalar(PairCode *p, const Stm *stm) {
-  if (!is_scalar_code(stm) || mentions_map(p, stm->exp)) return false;
+  if (!computes_scalar(stm) || mentions_map(p, stm->exp)) return false;
   p->b->loc = stm->loc;
   Atom value = core_let(p->b, "value", core_rename_exp(p->c, p->subst, stm->exp));
   subst_put(p->subst, stm->binders[0], value);
@@ -128,7 +128,7 @@ static bool body_element(PairCode *p, const Body *body, int k, const Atom *at,
     for (int r = 0; r < stm->binder_count; r++)
       map_put(p->maps, stm->binders[r], new_node(MadeBy, .stm = stm, .result = r));
   }
-  return array_element(p, body->results[k], at, out);
+  return pair_element(p, body->results[k], at, out);
 }
 
 // One of a map's inputs: the element, or the row, at that place.
@@ -138,7 +138,7 @@ static bool bind_input(PairCode *p, const Var *param, Atom array, const Atom *at
   if (param->type.rank && inner) return false;
   if (param->type.rank)
     element = core_let(p->b, "row", exp_index(subst_atom(p->subst, array), at, 1, false));
-  else if (!array_element(p, array, at, &element))
+  else if (!pair_element(p, array, at, &element))
     return false;
   subst_put(p->subst, param, element);
   return true;
@@ -151,10 +151,10 @@ static bool element_of_nest(PairCode *p, const Soac *soac, int k, const Atom *at
   return body_element(p, soac->fn.body, k, at + 1, out);
 }
 
-static bool array_element(PairCode *p, Atom a, const Atom *at, Atom *out) {
+static bool pair_element(PairCode *p, Atom a, const Atom *at, Atom *out) {
   const MadeBy *made = a.kind == ATOM_VAR ? map_get(p->maps, a.u.var) : NULL;
   if (made && made->stm->exp->kind == EXP_REPLICATE)
-    return array_element(p, made->stm->exp->u.replicate.value, at + 1, out);
+    return pair_element(p, made->stm->exp->u.replicate.value, at + 1, out);
   if (made) return element_of_nest(p, &made->stm->exp->u.soac, made->result, at, out);
   int rank = atom_type(a).rank;
   *out = subst_atom(p->subst, a);
@@ -162,7 +162,7 @@ static bool array_element(PairCode *p, Atom a, const Atom *at, Atom *out) {
   return true;
 }
 
-static bool is_mentioned_once(const FlatPlaces *x, Atom a) {
+static bool has_one_reader(const FlatPlaces *x, Atom a) {
   const int *count = map_get(x->uses, a.u.var);
   return count && *count == 1;
 }
@@ -171,22 +171,22 @@ static bool is_mentioned_once(const FlatPlaces *x, Atom a) {
 static bool scalar_element(FlatPlaces *x, Builder *b, Atom array, const Atom *at,
                            Atom *out) {
   const MadeBy *made = maker_of(x, array);
-  if (!made || !is_nest(made->stm->exp) || !is_mentioned_once(x, array)) return false;
+  if (!made || !is_nest(made->stm->exp) || !has_one_reader(x, array)) return false;
   PairCode p = { .c = x->c, .b = b, .subst = subst_new(), .maps = map_new(NULL) };
   map_put(p.maps, array.u.var, made);
-  return array_element(&p, array, at, out);
+  return pair_element(&p, array, at, out);
 }
 
 static bool is_read_in_order(const FlatPlaces *x, const Stm *stm) {
   const Var *flat = stm->binders[0];
-  return map_has(x->read, flat) && is_mentioned_once(x, atom_var(flat));
+  return map_has(x->read, flat) && has_one_reader(x, atom_var(flat));
 }
 
 // ---- reshapes
 
 // The element at these indices, computed: a place, or a scalar that one reader takes.
-static bool element_at(FlatPlaces *x, Builder *b, const Stm *stm, const Atom *at,
-                       Atom *out) {
+static bool flat_element(FlatPlaces *x, Builder *b, const Stm *stm, const Atom *at,
+                         Atom *out) {
   Atom array = stm->exp->u.reshape.array;
   x->given = map_new(NULL);
   if (atom_type(array).elem == PRIM_I64 && place_element(x, array, at, out)) return true;
@@ -206,7 +206,7 @@ static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Stm *stm) {
     left = core_let(&in, "row", exp_op2(OP_QUOT, left, type.dims[i]));
   }
   at[0] = left;
-  if (!element_at(x, &in, stm, at, &element)) return NULL;
+  if (!flat_element(x, &in, stm, at, &element)) return NULL;
   Atom width = e->u.reshape.dims[0];
   Atom is = core_let(b, "is", exp_iota(width, atom_i64(0), atom_i64(1)));
   Lambda fn = lambda_new(mem_copy(&k, sizeof k), 1, core_body(&in, &element, 1));
@@ -221,7 +221,7 @@ static void note_read(FlatPlaces *x, const Atom *arrays, int count) {
 static bool all_are_read(const FlatPlaces *x, const Stm *stm) {
   for (int k = 0; k < stm->binder_count; k++) {
     Atom result = atom_var(stm->binders[k]);
-    if (!map_has(x->read, result.u.var) || !is_mentioned_once(x, result)) return false;
+    if (!map_has(x->read, result.u.var) || !has_one_reader(x, result)) return false;
   }
   return true;
 }
