@@ -214,8 +214,10 @@ const Size *size_solve(Check *k, const Size *size) {
   if (size->kind == SIZE_VAR || size_is_open(size))
     return new_node(Size, .kind = SIZE_ANY, .loc = size->loc);
   if (size->kind != SIZE_EXP || size->u.exp.exp) return size;
-  // Short ones stay as they are written: n + m = a + (1 + 2) comes to mean n = a, m = 1 + 2.
-  if (size_is_huge(size)) size = size_simplify(size);
+  // Short ones stay as they are written: n + m = a + (1 + 2) comes to mean n = a, m = 1 + 2; but
+  // the characters of two literals are so many.
+  const Size *simple = size_simplify(size);
+  if (size_is_huge(size) || simple->kind == SIZE_CONST) size = simple;
   if (size->kind != SIZE_EXP) return size;
   Size *solved = mem_copy(size, sizeof *size);
   solved->u.exp.exp = exp_of_size(k, size);
