@@ -140,6 +140,10 @@ expect 0 '^2 passed, 0 failed$' "-- ==
 -- input { 1 } output { 3 }
 entry other (x: i32) : i32 = x + 2
 $main"
+expect 0 'skipped: tagged notest' "-- ==
+-- input { 1 } output { 2 }
+-- notest input { 1 } output { 3 }
+$main"
 expect 1 "line 2: test block: 'entry:' stands before the cases" "-- ==
 -- nobench entry: other
 -- input { 1 } output { 3 }

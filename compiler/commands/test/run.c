@@ -298,6 +298,7 @@ static const char *describe_case(const TestCase *test, const char *entry) {
 // NULL, or why the case is not to be run.
 static const char *reason_to_skip(const ProgramRun *run, const TestCase *test) {
   if (test_has_tag(&test->tags, "disable")) return "disabled";
+  if (test_has_tag(&test->tags, "notest")) return "tagged notest";
   const char *exclude = run->options->exclude;
   if (exclude && test_has_tag(&test->tags, exclude)) return "excluded";
   if (test_has_tag(&test->tags, "compiled") && !run->device)
