@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Programs for several workers give what the interpreter gives: run.py FLC [RANKS...].
+"""Programs for several workers give what the interpreter gives: run.py FLC [RANKS...], or run.py --has-mpi.
 
-With RANKS every case runs with each of these numbers of workers.  Without MPI where there is none."""
+With RANKS every case runs with each of these numbers of workers.  Without MPI where there is none: --has-mpi says whether there is,
+by exit status 77 if not."""
 import os
 import random
 import re
@@ -680,8 +681,14 @@ def no_weights(command):
     check(none.returncode != 0 and none.stdout == "" and "weight" in none.stderr, f"no weights: {none.stderr[:300]}")
 
 
+def has_mpi():
+    return shutil.which(os.environ.get("MPICC", "mpicc")) and shutil.which(MPIRUN[0])
+
+
 def main():
     flc = sys.argv[1]
+    if flc == "--has-mpi":
+        sys.exit(0 if has_mpi() else 77)
     found = moves(flc, PROGRAM)
     check(found == MOVES, f"what is moved: {found}")
     found = rooms(flc, PROGRAM, "cpu")
@@ -692,7 +699,7 @@ def main():
     RANKS[:] = [int(word) for word in sys.argv[2:]]
     expected = expectations(flc)
     kinds = [("--workers", threads)]
-    if shutil.which(os.environ.get("MPICC", "mpicc")) and shutil.which(MPIRUN[0]):
+    if has_mpi():
         os.environ.update({"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
         kinds.append(("--mpi", mpirun))
     else:
