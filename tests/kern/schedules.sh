@@ -35,6 +35,27 @@ expect 'a filter has the counts and the result in memory, and the length' 3 '^ +
 
 expect 'what one core keeps may lie on what follows, what chunks keep may not' 1 ' packed, over$' code
 expect 'the device has no say in whether they are packed' 0 'packs[(]' code
+cat > sums.fl << 'END'
+entry losses [n] [d] [c] (x: [n][d]f32) (w: [d][c]f32) : f32 =
+  f32.sum (map (\r -> let z = map (\column -> f32.sum (map2 (*) r column)) (transpose w)
+                     let m = f32.maximum z in f32.sum (map (\v -> f32.exp (v - m)) z)) x)
+END
+"$flc" dump --recipes sums.fl > out
+some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
+
+cat > beside.fl << 'END'
+entry conditions [n] (a: [n]f64) (b: [n]f64) : []f64 =
+  map (\k -> f64.sum (map (\i -> if i <= k && k - i < n then a[i] * b[k - i] else 0) (iota n))) (iota (2 * n - 1))
+END
+"$flc" dump --recipes beside.fl > out
+some 'points whose sums begin and end elsewhere meet in lanes' 'align n_before' out
+cat > beside.fl << 'END'
+entry loops [n] (a: [n]f64) (b: [n]f64) : []f64 =
+  tabulate (2 * n - 1) (\k -> loop s = 0 for i in i64.max 0 (k - n + 1)...i64.min k (n - 1) do s + a[i] * b[k - i])
+END
+"$flc" dump --recipes beside.fl > out
+some 'points whose loops begin and end elsewhere meet in lanes' 'align sum' out
+
 cat > literals.fl << 'END'
 entry main [n] (xs: [n]i32) : [n]i32 =
   let get i = if i >= 0 && i < n then xs[i] else 0

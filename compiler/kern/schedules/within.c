@@ -123,7 +123,7 @@ static void see_sum_of_loops(KernVisitor *v, const KernStm *stm) {
   AxisStms *out = v->state;
   if (stm->kind == KERN_AXIS && stm->u.axis->bind == BIND_SEQ &&
       stm->u.axis->role == AXIS_REDUCE && schedule_depth(stm) >= 2 &&
-      !schedule_has_role(stm->u.axis->body, AXIS_MAP) && !schedule_is_within(stm, out))
+      !schedule_is_within(stm, out))
     vec_push(out, stm);
 }
 
