@@ -2,6 +2,8 @@
 //   =>  segmap <i < n> <j < m> { .. in {x} }
 //
 // Needs, keeps: Flat, whose other promises hold.
+// Likewise segmap0 in the body of a segmap1, if its rows are those of the result.
+//
 // Why: code for GPUs.  An item that writes a row writes words apart from its neighbours' words, or
 // writes the array transposed, which whoever wants rows transposes again.  What a point computes
 // before it makes the row is computed again for each element, so it must be little.
@@ -202,15 +204,14 @@ static void add_spread(const Spreading *s, Builder *b) {
   core_let_vars(b, binders.at, binders.count, exp_if(some, yes, no));
 }
 
-static void add_spread_stm(void *state, Builder *b, const Body *body, int position) {
-  Compiler *c = state;
+// Adds the map, or those that take its place.
+static void spread_map(Compiler *c, Builder *b, const Body *body, int position) {
   const Stm *stm = &body->stms[position];
   Spreading s = { c, body, position, stm, stm->exp->u.seg, NULL };
   int count = stm->binder_count, spread = 0, rest = 0;
-  bool inner = flat_has_inner_seg(s.seg);
   bool *left = new_array(bool, count + 1), *others = new_array(bool, count + 1);
   for (int i = 0; i < count; i++) {
-    left[i] = !inner && may_spread(&s, i);
+    left[i] = may_spread(&s, i);
     others[i] = !left[i];
     spread += left[i];
     rest += !left[i];
@@ -224,6 +225,59 @@ static void add_spread_stm(void *state, Builder *b, const Body *body, int positi
     add_spread(&s, b);
   s.chosen = others;
   if (rest) add_seg(&s, b, restricted_seg(&s));
+}
+
+// ---- in groups
+
+static bool is_result(const Body *body, const Var *var) {
+  for (int i = 0; i < body->result_count; i++)
+    if (atom_equal(body->results[i], atom_var(var))) return true;
+  return false;
+}
+
+// Does it compute where the rows lie, or what they are?  Other rows are copied in order
+// (imp/lower/copy.c).
+static bool computes(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind != EXP_INDEX || body->stms[i].binders[0]->type.rank == 0)
+      return true;
+  return false;
+}
+
+// A map whose rows are those of the group's result: others lie in local memory.
+static bool makes_result(const Body *body, const Stm *stm) {
+  const SegOp *seg = stm->exp->kind == EXP_SEG ? stm->exp->u.seg : NULL;
+  if (!seg || seg->kind != SEG_MAP || !computes(seg->body)) return false;
+  for (int i = 0; i < stm->binder_count; i++)
+    if (!is_result(body, stm->binders[i])) return false;
+  return true;
+}
+
+static const Body *spread_group(Compiler *c, const Body *body) {
+  Builder b = builder_new(c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    const Stm *stm = &body->stms[i];
+    b.loc = stm->loc;
+    b.attrs = stm->attrs;
+    if (makes_result(body, stm))
+      spread_map(c, &b, body, i);
+    else
+      core_add_stm(&b, *stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static void add_spread_stm(void *state, Builder *b, const Body *body, int position) {
+  Compiler *c = state;
+  Stm stm = body->stms[position];
+  if (!flat_has_inner_seg(stm.exp->u.seg)) {
+    spread_map(c, b, body, position);
+    return;
+  }
+  SegOp *seg = mem_copy(stm.exp->u.seg, sizeof *seg);
+  seg->body = spread_group(c, seg->body);
+  stm.exp = exp_seg(seg);
+  core_add_stm(b, stm);
 }
 
 const Core *flat_spread_rows(Compiler *c, const Core *flat) {

@@ -98,24 +98,15 @@ void points_close(Group *g, const GroupPoints *points) {
   imp_for(g->k.b, points->round, points->rounds, points->item.b->block);
 }
 
-// Where an item is in an array whose elements the items take in turns.  It counts, in place of
-// dividing the number of each element by the widths: by the digits of the group's size.
-typedef struct ItemPlaces {
-  int rank;
-  const ImpExp *const *shape;
-  const Var **at;
-  const ImpExp **steps;
-} ItemPlaces;
-
-static ItemPlaces places_begin(Group *g, const Arr *arr) {
-  ItemPlaces s = { .rank = arr->rank, .shape = arr->shape };
-  s.at = new_array(const Var *, arr->rank + 1);
-  s.steps = new_array(const ImpExp *, arr->rank + 1);
-  if (arr->rank < 2) return s;
+static ItemPlaces places_begin(Group *g, const ImpExp *const *shape, int rank) {
+  ItemPlaces s = { .rank = rank, .shape = shape };
+  s.at = new_array(const Var *, rank + 1);
+  s.steps = new_array(const ImpExp *, rank + 1);
+  if (rank < 2) return s;
   ImpBuilder *b = g->k.b;
   const ImpExp *first = imp_item(ITEM_LOCAL_ID), *step = imp_item(ITEM_LOCAL_SIZE);
-  for (int d = arr->rank - 1; d >= 0; d--) {
-    const ImpExp *width = imp_max(imp_i64(1), arr->shape[d]);
+  for (int d = rank - 1; d >= 0; d--) {
+    const ImpExp *width = imp_max(imp_i64(1), shape[d]);
     s.at[d] = imp_declare(b, "i", d == 0 ? first : imp_rem(first, width));
     s.steps[d] = imp_named(b, "step", d == 0 ? step : imp_rem(step, width));
     if (d == 0) continue;
@@ -161,7 +152,7 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
     return;
   }
   group_barrier_if_dirty(g);
-  ItemPlaces places = places_begin(g, to);
+  ItemPlaces places = places_begin(g, to->shape, to->rank);
   ImpBuilder b;
   GroupPoints p = points_open(g, &b, arr_count(to), POINTS_STRIDED);
   const ImpExp *const *at = places_at(&places, p.at);
@@ -169,6 +160,39 @@ void group_copy(Group *g, const Arr *to, const Arr *from) {
   places_advance(&places, &b);
   points_close(g, &p);
   group_barrier(g);
+}
+
+// Are all widths constant that a point's number is divided by?
+static bool divides_by_constants(const SegOp *seg) {
+  for (int d = 1; d < seg->dim_count; d++)
+    if (seg->dims[d].width.kind != ATOM_CONST) return false;
+  return true;
+}
+
+GroupPoints space_points_open(Group *g, ImpBuilder *b, const SegOp *seg,
+                              ItemPlaces *places) {
+  int rank = seg->dim_count;
+  const ImpExp *count = space_size(seg->dims, rank);
+  if (divides_by_constants(seg)) {
+    *places = (ItemPlaces){ 0 };
+    GroupPoints p = points_open(g, b, count, POINTS_STRIDED);
+    bind_space(&p.item, seg->dims, rank, p.at);
+    return p;
+  }
+  const ImpExp **shape = new_array(const ImpExp *, rank);
+  for (int d = 0; d < rank; d++)
+    shape[d] = imp_atom(seg->dims[d].width);
+  *places = places_begin(g, shape, rank);
+  GroupPoints p = points_open(g, b, count, POINTS_STRIDED);
+  const ImpExp *const *at = places_at(places, p.at);
+  for (int d = 0; d < rank; d++)
+    code_bind_scalar(&p.item, seg->dims[d].index, imp_let(b, "i", at[d]));
+  return p;
+}
+
+void space_points_close(Group *g, GroupPoints *points, const ItemPlaces *places) {
+  if (places->at) places_advance(places, points->item.b);
+  points_close(g, points);
 }
 
 bool group_has_seg(const Exp *exp) {

@@ -53,6 +53,20 @@ typedef struct GroupPoints {
 GroupPoints points_open(Group *g, ImpBuilder *b, const ImpExp *count, PointOrder order);
 void points_close(Group *g, const GroupPoints *points);
 
+// Where an item is in a space whose points the items take in turns.  It counts, in place of
+// dividing the number of each point by the widths: by the digits of the group's size.
+typedef struct ItemPlaces {
+  int rank;
+  const ImpExp *const *shape;
+  const Var **at;  // NULL: widths that are cheap to divide by
+  const ImpExp **steps;
+} ItemPlaces;
+
+// The points of the seg-op's space, neighbours to neighbouring items; its indices are bound.
+GroupPoints space_points_open(Group *g, ImpBuilder *b, const SegOp *seg,
+                              ItemPlaces *places);
+void space_points_close(Group *g, GroupPoints *points, const ItemPlaces *places);
+
 void group_barrier(Group *g);
 void group_barrier_if_dirty(Group *g);
 void group_copy(Group *g, const Arr *to, const Arr *from);  // shared among the items

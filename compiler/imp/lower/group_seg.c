@@ -43,12 +43,11 @@ static void group_segmap(Group *g, const Stm *stm) {
   }
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p =
-      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
-  bind_space(&p.item, seg->dims, seg->dim_count, p.at);
+  ItemPlaces places;
+  GroupPoints p = space_points_open(g, &b, seg, &places);
   run_point(&p.item, seg, outs, 0,
             new_array(const ImpExp *, seg->body->result_count + 1));
-  points_close(g, &p);
+  space_points_close(g, &p, &places);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
@@ -238,9 +237,8 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
     outs[d] = take_dest(g, stm->binders[d], seg->dests[d].dest, body, position);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p =
-      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
-  bind_space(&p.item, seg->dims, seg->dim_count, p.at);
+  ItemPlaces places;
+  GroupPoints p = space_points_open(g, &b, seg, &places);
   const ImpExp **scalars = new_array(const ImpExp *, seg->body->result_count + 1);
   const Arr **made = new_array(const Arr *, seg->body->result_count + 1);
   seq_body(&p.item, seg->body, scalars, made);
@@ -250,7 +248,7 @@ static void group_segscatter(Group *g, const Stm *stm, const Body *body, int pos
                     made[first + indexed]);
     first += indexed + 1;
   }
-  points_close(g, &p);
+  space_points_close(g, &p, &places);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
@@ -304,11 +302,10 @@ static void group_seghist(Group *g, const Stm *stm, const Body *body, int positi
   Bins *bins = shared_bins(g, seg);
   group_barrier_if_dirty(g);
   ImpBuilder b;
-  GroupPoints p =
-      points_open(g, &b, space_size(seg->dims, seg->dim_count), POINTS_STRIDED);
-  bind_space(&p.item, seg->dims, seg->dim_count, p.at);
+  ItemPlaces places;
+  GroupPoints p = space_points_open(g, &b, seg, &places);
   add_point(&p.item, seg, bins, outs);
-  points_close(g, &p);
+  space_points_close(g, &p, &places);
   group_barrier(g);
   bind_outs(g, stm, outs);
 }
