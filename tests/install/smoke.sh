@@ -21,7 +21,7 @@ flc build rows.fl
 ./rows --list-devices
 # Not on the device: LLVM 19 in PoCL 6.0 (Debian 13) ends in an error of its own on the code for GPUs.
 flc test --no-device rows.fl
-flc tune rows.fl --quiet --budget 5
+flc tune rows.fl --quiet --budget 30
 grep '=' rows.fl.tuning
 block 'fl sum.fl' > sum.fl
 block c > example.c
