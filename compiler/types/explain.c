@@ -81,12 +81,15 @@ static void explain_sizes(Check *k, const Mismatch *m, const Type *expected) {
   if (!never) hint_coercion(k, e, a, expected);
 }
 
-static void explain_scope(Check *k, const Mismatch *m) {
+static void explain_scope(Check *k, const Mismatch *m, const Type *expected) {
   const char *what = m->size->kind == BIND_TYPE_PARAM ? "type" : "size";
   note(k->c, k->at, "%s `%s` is not known yet, or no longer, where it is needed", what,
        m->size->name);
   if (m->size->loc.file && !m->size->loc.file->built_in)
     note(k->c, m->size->loc, "%s `%s` comes from here", what, m->size->name);
+  if (m->size->kind != BIND_TYPE_PARAM && sizes_in_scope(k, expected))
+    hint(k->c, "write `:> %s` if they are equal when the program runs",
+         type_text(expected));
 }
 
 static void explain_cycle(Check *k, const Mismatch *m, const Type *expected) {
@@ -319,7 +322,7 @@ void explain_mismatch(Check *k, const Mismatch *m, const Type *expected,
     if (m->size->level == INT_MAX)
       explain_varying(k, m);
     else
-      explain_scope(k, m);
+      explain_scope(k, m, expected);
     break;
   case MISMATCH_VARYING: explain_varying(k, m); break;
   case MISMATCH_UNTOLD: explain_untold(k, m); break;

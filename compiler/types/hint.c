@@ -422,8 +422,12 @@ static void hint_index(Check *k, const AstExp *apply) {
   bool given = apply && apply->u.apply.args.count == 2;
   const AstExp *array = given ? apply->u.apply.args.at[1] : NULL;
   const char *text = array ? operand_text(array->loc) : NULL, *xs = text ? text : "xs";
-  hint(k->c, "`map` gives it an element; `map2 f (indices %s) %s` gives its index, too",
-       xs, xs);
+  const char *index =
+      text_format("`map2 f (indices %s) %s` gives its index, too", xs, xs);
+  hint(k->c,
+       given ? "`map` gives it an element; %s"
+             : "`map` gives it an element: of pairs `\\(a, b) -> ...`; %s",
+       index);
 }
 
 void hint_parameters(Check *k, int takes, Why why) {
