@@ -98,19 +98,40 @@ static ImpBlock left_of(void *state, const ImpBlock *block) {
   return out;
 }
 
+// Is there something that may be lifted?  Most loops have nothing.
+static bool may_lift(const Map *guarded, const ImpBlock *block) {
+  vec_each (const ImpStm **, at, block) {
+    const ImpStm *stm = *at;
+    if (stm->kind == IMP_DECLARE && stm->u.declare.value &&
+        (is_integer_division(stm->u.declare.value) ||
+         map_has(guarded, stm->u.declare.var)))
+      return true;
+    if (stm->kind == IMP_IF && (may_lift(guarded, &stm->u.cond.then_body) ||
+                                may_lift(guarded, &stm->u.cond.else_body)))
+      return true;
+  }
+  return false;
+}
+
+// Adds the loop, behind what is lifted out of it.
+static void lift_out_of(Map *guarded, const ImpStm *loop, ImpBlock *out) {
+  Lifting l = { .varies = map_new(NULL), .guarded = guarded };
+  map_put(l.varies, loop->u.loop.var, loop);
+  see_all_set(&l, &loop->u.loop.body);
+  loop = imp_map_blocks(loop, left_of, &l);
+  vec_each (const ImpStm **, before, &l.before)
+    vec_push(out, *before);
+  vec_push(out, loop);
+}
+
 static ImpBlock lift_in(void *guarded, const ImpBlock *block) {
   ImpBlock out = { 0 };
   vec_each (const ImpStm **, stm, block) {
     const ImpStm *inner = imp_map_blocks(*stm, lift_in, guarded);
-    Lifting l = { .varies = map_new(NULL), .guarded = guarded };
-    if (inner->kind == IMP_FOR) {
-      map_put(l.varies, inner->u.loop.var, inner);
-      see_all_set(&l, &inner->u.loop.body);
-      inner = imp_map_blocks(inner, left_of, &l);
-    }
-    vec_each (const ImpStm **, before, &l.before)
-      vec_push(&out, *before);
-    vec_push(&out, inner);
+    if (inner->kind == IMP_FOR && may_lift(guarded, &inner->u.loop.body))
+      lift_out_of(guarded, inner, &out);
+    else
+      vec_push(&out, inner);
   }
   return out;
 }

@@ -150,6 +150,8 @@ int imp_blocks(const ImpStm *stm, const ImpBlock **out) {
 }
 
 const ImpStm *imp_map_blocks(const ImpStm *stm, ImpBlockFn fn, void *state) {
+  const ImpBlock *inside[2];
+  if (!imp_blocks(stm, inside)) return stm;
   ImpStm *out = mem_copy(stm, sizeof *stm);
   ImpBlock *blocks[2] = { NULL, NULL };
   if (stm->kind == IMP_FOR) blocks[0] = &out->u.loop.body;

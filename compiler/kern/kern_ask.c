@@ -115,13 +115,29 @@ bool kern_may_run_twice(const Kern *kern, const Axis *axis) {
 
 // ---- the host
 
-static void see_binder(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+typedef struct HostAsk {
+  VarVec vars;  // of the term: few
+  bool inside;  // the kernel binds one
+} HostAsk;
+
+static void ask_for(void *state, const Var *var) {
+  HostAsk *ask = state;
+  vec_push(&ask->vars, var);
+}
+
+static void see_binder(KernVisitor *v, const Var *var) {
+  HostAsk *ask = v->state;
+  vec_each (const Var **, asked, &ask->vars)
+    if (*asked == var) ask->inside = true;
+}
 
 bool kern_host_knows(const Kern *kern, const Term *width) {
-  Map *inside = map_new(NULL);
-  KernVisitor v = { .binder = see_binder, .state = inside };
+  HostAsk ask = { 0 };
+  term_each_var(width, ask_for, &ask);
+  if (!ask.vars.count) return true;
+  KernVisitor v = { .binder = see_binder, .state = &ask };
   kern_visit_block(&v, kern->body);
-  return !term_mentions_any(width, inside);
+  return !ask.inside;
 }
 
 static void note_data(Map *data, const Var *const *vars, int count) {
