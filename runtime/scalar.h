@@ -453,7 +453,9 @@ FLC_BITS_PAIR(i16, int16_t, f16, uint16_t)
 // ---- f16: values are their 16 bits, computed with in f32.  Vectors have functions of their own.
 #if defined(FLC_ON_DEVICE) && !defined(FLC_CUDA)
 // These functions are part of OpenCL C; the type half in other uses is not.
-FLC_FN float flc_f16_to_f32(uint16_t a) { return vload_half(0, (const __private half *)&a); }
+FLC_FN float flc_f16_to_f32(uint16_t a) {
+  return vload_half(0, (const __private half *)&a);
+}
 
 FLC_FN uint16_t flc_f32_to_f16(float a) {
   uint16_t b;
