@@ -199,8 +199,8 @@ static int type_of(Emit *e, const EntryValue *v, const CoreType *leaves) {
   if (!v->opaque) return leaf_type(e, leaves[v->first].elem, leaves[v->first].rank);
   EmitType type = { .name = entry_type_without_sizes(v->type), .element = -1 };
   int known = find_type(e, type.name);
-  add_parts(e, &type, v,
-            leaves);  // of a known type, too: what it holds may have other sizes
+  // Of a known type, too: what it holds may have other sizes here.
+  add_parts(e, &type, v, leaves);
   if (known >= 0) {
     forget_other_dims(&e->types.at[known], dims_of(leaves, v->first, v->count));
     return known;
