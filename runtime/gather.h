@@ -36,7 +36,9 @@ RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_
                                        int64_t width) {
   const struct rt_workers *w = ctx->config->workers;
   struct rt_block all = { 0, width, 1, 0, width };
-  if (w->size == 1 || width < 1 || !rt_guard(ctx, guard, par, 0, 0)) return all;
+  bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
+  if (w->size == 1 || width < 1 || (!callers && !rt_guard(ctx, guard, par, 0, 0)))
+    return all;
   struct rt_block block = rt_block_of(w, width, w->rank);
   for (int i = 0; i < w->size; i++) {
     int64_t count = rt_block_of(w, width, i).count;

@@ -346,7 +346,7 @@ def divided(flc, folder, start, option, far):
             expected = subprocess.run([flc, "eval", DIVIDED, "-e", entry], input=text, text=True, capture_output=True).stdout
             with open(path, "wb") as file:
                 file.write(subprocess.run([flc, "data", "-b"], input=text.encode(), capture_output=True).stdout)
-            for options, given in ((["-i", path], ""), ([], text), (["-i", path, "--param", "weight_0=0" if ranks > 1 else "weight_0=7"], "")):
+            for options, given in ((["-i", path], ""), ([], text), (["-i", path, "--param", "weight_0=0" if ranks > 1 else "weight_0=7", "--path", f"{entry}.workers_0=F"], "")):
                 run = start(ranks, command + ["-e", entry] + options, given)
                 what = f"{entry} of {n} rows, {ranks} workers ({start.__name__}), {options}: {run.stdout}{run.stderr[:300]}"
                 check(run.returncode == 0 and in_text(flc, expected, run.stdout), what)
