@@ -43,6 +43,12 @@ END
 "$flc" dump --recipes sums.fl > out
 some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
 
+cat > joined.fl << 'END'
+entry main [n] [m] [k] (xs: [n][m][k]f32) : [n][m][k]f32 = map (map (map (\x -> x * 2 + 1))) xs
+END
+"$flc" dump --recipes joined.fl > out
+some 'maps of short rows have one dimension' '^kernel main.segmap_joined_joined ' out
+
 cat > beside.fl << 'END'
 entry conditions [n] (a: [n]f64) (b: [n]f64) : []f64 =
   map (\k -> f64.sum (map (\i -> if i <= k && k - i < n then a[i] * b[k - i] else 0) (iota n))) (iota (2 * n - 1))

@@ -136,18 +136,24 @@ static const Kern *with_suffix(const Scheduling *s, const Kern *kern,
   return named;
 }
 
+// With short rows joined, and these again.
+static const KernPlan *with_rows_joined(const Scheduling *s, const Kern *kern) {
+  KernQuick joined;
+  const KernPlan *apart = in_chunks_or_not(s, kern);
+  if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
+  const Kern *named = with_suffix(s, joined.kern, "joined");
+  return quick_or(&joined, with_rows_joined(s, named), apart);
+}
+
 // With short rows joined and the grid in another order, where that pays.
 static const KernPlan *as_it_comes(const Scheduling *s, const Kern *kern) {
-  KernQuick joined, ordered;
+  KernQuick ordered;
   if (!has_rows(s) && kern_order_grid(s->c, kern, &ordered)) {
     const Kern *across = with_suffix(s, ordered.kern, "across");
     return quick_or(&ordered, one_kernel(s, across, USE_POINTS),
                     one_kernel(s, kern, USE_POINTS));
   }
-  const KernPlan *apart = in_chunks_or_not(s, kern);
-  if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
-  const Kern *named = with_suffix(s, joined.kern, "joined");
-  return quick_or(&joined, in_chunks_or_not(s, named), apart);
+  return with_rows_joined(s, kern);
 }
 
 // What is there in case that a condition does not hold.

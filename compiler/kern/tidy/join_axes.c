@@ -8,6 +8,9 @@
 // where loops are reductions that mention i and j at such places alone, and q is the width of t's
 // last dimension.
 //
+// Where there are no loops, and i and j stand at such places alone, in stores as well, nobody asks
+// for them: y'[k] = .. t'[k] .., without a division.
+//
 // Why: what is summed up over outer dimensions lies side by side however short its own rows are;
 // lanes, and the loops around them, then do not end with each row.
 #include "base/map.h"
@@ -23,6 +26,7 @@ typedef struct Joining {
   Map *views;        // Tensor -> Tensor
   Map *aliases;      // Var -> Var, of lets
   int places, mentions;
+  bool straight;  // there are no loops
   bool fails;
 } Joining;
 
@@ -60,19 +64,41 @@ static void see_joined_var(void *state, const Var *var) {
 }
 
 static void see_joined_term(KernVisitor *v, const Term *t) {
-  if (v->depth) term_each_var(t, see_joined_var, v->state);
+  const Joining *x = v->state;
+  if (v->depth || x->straight) term_each_var(t, see_joined_var, v->state);
 }
 
 static void see_joined_access(KernVisitor *v, Access access, bool stores) {
   Joining *x = v->state;
-  if (v->depth && is_joined_place(x, access)) x->places += 2;
+  bool counts = v->depth || x->straight;
+  if (counts && is_joined_place(x, access)) x->places += 2;
   x->fails |= v->depth && stores;
+}
+
+// A let that goes with the index it names.
+static bool names_index(const Joining *x, const KernStm *stm) {
+  return stm->kind == KERN_LET && map_has(x->aliases, stm->binders[0]) &&
+         (is_index_there(x, stm->u.term, x->outer) ||
+          is_index_there(x, stm->u.term, x->inner));
 }
 
 static void see_joined_loop(KernVisitor *v, const KernStm *stm) {
   Joining *x = v->state;
   x->fails |= stm->kind == KERN_WHILE ||
               (stm->kind == KERN_AXIS && stm->u.axis->role != AXIS_REDUCE);
+}
+
+static void see_loop_or_other(KernVisitor *v, const KernStm *stm) {
+  bool plain = stm->kind == KERN_LET || stm->kind == KERN_LOAD ||
+               stm->kind == KERN_STORE || stm->kind == KERN_CHECK || stm->kind == KERN_IF;
+  if (!plain) *(bool *)v->state = false;
+}
+
+static bool has_no_loops(const KernBlock *block) {
+  bool straight = true;
+  KernVisitor v = { .stm = see_loop_or_other, .state = &straight };
+  kern_visit_block(&v, block);
+  return straight;
 }
 
 // The widths of loops stand outside of them, but must not differ between rows.
@@ -82,6 +108,9 @@ static bool can_join(Joining *x) {
                     .access = see_joined_access,
                     .state = x };
   find_aliases(x);
+  x->straight = has_no_loops(x->inner->body);
+  for (int i = 0; x->straight && i < x->inner->body->count; i++)
+    x->places += names_index(x, &x->inner->body->stms[i]);
   kern_visit_block(&v, x->inner->body);
   return !x->fails && x->places && x->places == x->mentions &&
          !term_mentions(x->inner->width, x->outer->index);
@@ -89,18 +118,23 @@ static bool can_join(Joining *x) {
 
 // ---- the new axis
 
+static Access joined_place(const Joining *x, Access a) {
+  if (!is_joined_place(x, a)) return a;
+  const Tensor *t = a.tensor;
+  const Term **index = mem_copy(a.index, sizeof *index * (size_t)t->rank);
+  index[t->rank - 2] = term_var(x->index);
+  return (Access){ tensor_rows_joined(x->c, x->views, t), index };
+}
+
 static const KernBlock *join_places(KernMapper *m, const KernBlock *block) {
   const Joining *x = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
-    if (stm.kind == KERN_LOAD && is_joined_place(x, stm.u.load)) {
-      const Tensor *t = stm.u.load.tensor;
-      const Term **index = mem_copy(stm.u.load.index, sizeof *index * (size_t)t->rank);
-      index[t->rank - 2] = term_var(x->index);
-      stm.u.load = (Access){ tensor_rows_joined(x->c, x->views, t), index };
-    }
+    if (x->straight && names_index(x, &stm)) continue;
+    if (stm.kind == KERN_LOAD) stm.u.load = joined_place(x, stm.u.load);
+    if (stm.kind == KERN_STORE) stm.u.store.to = joined_place(x, stm.u.store.to);
     kern_add(&b, stm);
   }
   return kern_block(&b, block->results, block->result_count);
@@ -110,6 +144,7 @@ static const KernBlock *joined_body(Joining *x) {
   KernMapper m = { .c = x->c, .block = join_places, .state = x };
   KernBuilder b = kern_builder(x->c, (Loc){ 0 });
   const KernBlock *body = x->inner->body;
+  if (x->straight) return join_places(&m, body);
   const Term *i = term_quot(term_var(x->index), x->inner->width);
   kern_let_var(&b, x->outer->index, i);
   const Term *before = term_mul(term_var(x->outer->index), x->inner->width);
