@@ -157,13 +157,19 @@ const Exp *simplify_soac(Simplify *s, const Exp *e) {
 
 // ---- results
 
+static bool is_made_by_map(const Simplify *s, Atom array) {
+  const Exp *made = simplify_def(s, array);
+  return made && made->kind == EXP_MAP;
+}
+
 // map (\xs -> rearrange p xs) xss => rearrange (0, p + 1) xss: nothing moves, and who reads it
-// reads the elements where they lie.
+// reads the elements where they lie.  But what another map makes fuses with this one, and is stored
+// as it lies behind both.
 static bool turned_input(Simplify *s, const Soac *soac, Atom result, Atom *out) {
   const Exp *turned = simplify_def(s, result);
   if (!turned || turned->kind != EXP_REARRANGE) return false;
   int i = lambda_param_index(&soac->fn, turned->u.rearrange.array);
-  if (i < 0) return false;
+  if (i < 0 || is_made_by_map(s, soac->arrays[i])) return false;
   int rank = turned->u.rearrange.rank + 1;
   int *perm = new_array(int, rank);  // the map's own dimension stays the first
   for (int d = 1; d < rank; d++)
