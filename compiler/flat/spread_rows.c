@@ -244,10 +244,24 @@ static bool computes(const Body *body) {
   return false;
 }
 
+// Does it read a column?  Items that make its elements side by side would read them apart; rows by
+// themselves, neighbouring items read neighbours.
+static bool reads_columns(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    if (e->kind != EXP_INDEX || body->stms[i].binders[0]->type.rank == 0) continue;
+    int last = e->u.index.dim_count - 1;
+    if (last + 1 == atom_type(e->u.index.array).rank && !e->u.index.dims[last].is_slice)
+      return true;
+  }
+  return false;
+}
+
 // A map whose rows are those of the group's result: others lie in local memory.
 static bool makes_result(const Body *body, const Stm *stm) {
   const SegOp *seg = stm->exp->kind == EXP_SEG ? stm->exp->u.seg : NULL;
-  if (!seg || seg->kind != SEG_MAP || !computes(seg->body)) return false;
+  if (!seg || seg->kind != SEG_MAP || !computes(seg->body) || reads_columns(seg->body))
+    return false;
   for (int i = 0; i < stm->binder_count; i++)
     if (!is_result(body, stm->binders[i])) return false;
   return true;

@@ -57,6 +57,17 @@ static void rows_together(Recipe *r, const Axis *rows, int height) {
   recipe_bind(r, rows->name, BIND_REG);
 }
 
+// What fills no vector, four at once.
+static void rest_in_lanes(Recipe *r, Name columns) {
+  Name rest = name_of(r->step.c->names, text_format("%s_rest", columns));
+  Recipe next = recipe_copy(r);
+  if (r->failed || !kern_has_axis(r->kern, rest)) return;
+  recipe_split(&next, rest, NARROW, SPLIT_PEEL);
+  recipe_swap(&next, recipe_outer(&next, rest), rest);
+  recipe_bind(&next, rest, BIND_LANE);
+  if (!next.failed) *r = next;
+}
+
 static void add_columns(const Schedule *s, Candidates *out, const PairNest *p, int height,
                         int vectors) {
   Candidate cand = { .what =
@@ -64,6 +75,7 @@ static void add_columns(const Schedule *s, Candidates *out, const PairNest *p, i
                      .recipe = schedule_recipe(s),
                      .weight = FEW_ROWS_WEIGHT };
   schedule_interleaved(&cand.recipe, p->columns->name, vectors);
+  rest_in_lanes(&cand.recipe, p->columns->name);
   if (height > 1) rows_together(&cand.recipe, p->rows, height);
   schedule_offer(s, out, &cand);
 }

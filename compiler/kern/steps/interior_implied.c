@@ -4,7 +4,10 @@
 #include "kern/steps/interior.h"
 #include "kern/sums.h"
 
-enum { MOST_BETWEEN = 1 << 20 };
+enum {
+  MOST_BETWEEN = 1 << 20,
+  LEAST_CONDITIONS = 8,  // one between two others, each of two, and where these begin
+};
 
 // 0 <= low + at, low + at <= high + at, high + at < size
 typedef struct Inside {
@@ -82,6 +85,7 @@ static bool lies_between(const Inside *all, int count, int which) {
 }
 
 void interior_implied(const Interior *x, bool *implied) {
+  if (x->condition_count < LEAST_CONDITIONS) return;
   Inside *all = new_array(Inside, x->condition_count + 1);
   int count = 0;
   for (int i = 0; i < x->condition_count; i++)
