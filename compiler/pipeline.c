@@ -136,7 +136,7 @@ static const Pass passes[] = {
   { "split-off",      STAGE_CORE,    run_rewrite,   split_off,
     "what an inner map computes again for each element of an outer one, before it is fused" },
   { "flat-places",    STAGE_CORE,    run_rewrite,   flat_places,
-    "pairs of indices in one dimension are computed by what reads them, so they fuse with it" },
+    "indices of pairs, and what is counted of them, are computed by what reads them: they fuse" },
   { "parted-hists",   STAGE_CORE,    run_rewrite,   parted_hists,
     "what is put together to be counted fuses with histograms of its parts" },
   { "fuse",           STAGE_CORE,    run_rewrite,   fuse,
