@@ -138,11 +138,32 @@ int64_t trace_busy_total(const Trace *trace) {
   return trace_kernel_total(trace) + trace_moved_total(trace);
 }
 
+static int by_size(const void *a, const void *b) {
+  const int64_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+static int64_t host_of_call(const TraceCall *call) {
+  int64_t rest = call->ns;
+  for (int i = 0; i < call->event_count; i++)
+    rest -= call->events[i].end - call->events[i].start;
+  return rest > 0 ? rest : 0;
+}
+
+int64_t trace_host_total(const Trace *trace) {
+  Vec(int64_t) host = { 0 };
+  vec_each (TraceCall *, call, &trace->calls)
+    if (call->whole) vec_push(&host, host_of_call(call));
+  if (!host.count) {
+    int64_t rest = trace_total(trace) - trace_busy_total(trace);
+    return rest > 0 ? rest : 0;
+  }
+  qsort(host.at, (size_t)host.count, sizeof *host.at, by_size);
+  return host.at[(host.count - 1) / 2] * trace->calls.count;
+}
+
 int64_t trace_shown_total(const Trace *trace) {
-  const TraceCall *middle = trace_median(trace, false);
-  int64_t total = middle ? middle->ns * trace->calls.count : 0;
-  int64_t busy = trace_busy_total(trace);
-  return total > busy ? total : busy;
+  return trace_busy_total(trace) + trace_host_total(trace);
 }
 
 double trace_rate(int64_t bytes, int64_t ns) {

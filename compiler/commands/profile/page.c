@@ -111,7 +111,7 @@ static const char *shares_html(const Trace *trace) {
   }
   add_share(&s, colour(COLOURS), "other kernels", others);
   add_share(&s, "moves", "transfers", trace_moved_total(trace));
-  add_share(&s, "host", "host", trace_shown_total(trace) - trace_busy_total(trace));
+  add_share(&s, "host", "host", trace_host_total(trace));
   return text_format("<div class=\"shares\">%s</div>\n<ul class=\"legend\">\n%s</ul>\n",
                      text_str(s.bar), text_str(s.legend));
 }
@@ -265,7 +265,7 @@ static void add_kernel_row(Text *t, const Trace *trace, int i, FileNumbers *numb
 }
 
 static void add_foot(Text *t, const Trace *trace) {
-  int64_t host = trace_shown_total(trace) - trace_busy_total(trace);
+  int64_t host = trace_host_total(trace);
   text_add(t, "<tfoot>\n");
   for (int kind = TRACE_READ; kind < TRACE_KINDS; kind++) {
     const TraceSum *sum = &trace->transfers[kind];

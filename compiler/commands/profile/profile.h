@@ -120,9 +120,10 @@ int64_t trace_total(const Trace *trace);         // of all runs
 int64_t trace_kernel_total(const Trace *trace);  // of which kernels
 int64_t trace_moved_total(const Trace *trace);   // and transfers took
 int64_t trace_busy_total(const Trace *trace);    // and both together
-// As if each run took as long as the one in the middle: one that other processes have held up says
-// nothing about the host.
-int64_t trace_shown_total(const Trace *trace);
+// The time besides, as if each run took of it what the one in the middle took: a run that other
+// processes have held up says nothing about the host.
+int64_t trace_host_total(const Trace *trace);
+int64_t trace_shown_total(const Trace *trace);  // all three
 // The run in the middle, by its time; of those whose events were kept, if there are any.
 const TraceCall *trace_median(const Trace *trace, bool kept);
 double trace_rate(int64_t bytes, int64_t ns);  // GB/s; 0: unknown

@@ -81,7 +81,7 @@ static void add_rows(Text *t, const Trace *trace) {
     if (trace->transfers[kind].count)
       vec_push(&rows, sum_row(trace, &trace->transfers[kind],
                               text_format("(%s)", trace_kind_names[kind])));
-  int64_t host = trace_shown_total(trace) - trace_busy_total(trace);
+  int64_t host = trace_host_total(trace);
   vec_push(&rows, (TraceRow){ { trace_time((double)host / trace->calls.count),
                                 share_of(trace, host), "", "", "", "", "", "", "(host)",
                                 "", "" } });
