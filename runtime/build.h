@@ -53,18 +53,34 @@ RT_FN bool rt_builds_with(const struct rt_context *ctx, const struct rt_kernel *
          k->sized == other->sized && k->tuning_count == 0 && other->tuning_count == 0;
 }
 
+// Kernels that differ in names alone have one text, and are compiled once.
+RT_FN bool rt_is_same_code(const struct rt_context *ctx, int kernel, int other) {
+  const struct rt_kernel *a = &ctx->program->kernels[kernel];
+  const struct rt_kernel *b = &ctx->program->kernels[other];
+  return kernel == other ||
+         (ctx->own_sources && a->text == b->text && a->for_gpu == b->for_gpu &&
+          a->uses_f64 == b->uses_f64 && a->tuning_count == 0 && b->tuning_count == 0);
+}
+
+RT_FN bool rt_batch_has(const struct rt_context *ctx, const struct rt_batch *batch,
+                        int kernel) {
+  for (int i = 0; i < batch->count; i++)
+    if (rt_is_same_code(ctx, batch->kernels[i], kernel)) return true;
+  return false;
+}
+
 // The caller frees the numbers.
 RT_FN struct rt_batch rt_batch_of(const struct rt_context *ctx, int kernel,
                                   struct rt_form form) {
   const struct rt_kernel *all = ctx->program->kernels;
   int *numbers =
       (int *)rt_host_alloc((size_t)ctx->program->kernel_count * sizeof *numbers);
-  int count = 0;
+  struct rt_batch batch = { numbers, 0 };
   for (int k = 0; k < ctx->program->kernel_count; k++)
-    if (k == kernel ||
-        (!form.alone && !form.fallback && rt_builds_with(ctx, &all[kernel], &all[k])))
-      numbers[count++] = k;
-  struct rt_batch batch = { numbers, count };
+    if ((k == kernel ||
+         (!form.alone && !form.fallback && rt_builds_with(ctx, &all[kernel], &all[k]))) &&
+        !rt_batch_has(ctx, &batch, k))
+      numbers[batch.count++] = k;
   return batch;
 }
 
@@ -249,13 +265,12 @@ RT_FN void rt_keep_build(struct rt_built_kernel *k, struct rt_build build) {
   k->forms[k->form_count++] = build;
 }
 
-// Makes and keeps kernel number `place` of a batch's module.
-RT_FN int rt_take_kernel(struct rt_context *ctx, const struct rt_batch *batch, int place,
+// Makes and keeps the kernel, which is number `place` of the module.
+RT_FN int rt_take_kernel(struct rt_context *ctx, int kernel, int place,
                          struct rt_form form, struct rt_module *module) {
   const struct rt_backend *backend = ctx->backend;
-  int kernel = batch->kernels[place];
   char name[32];
-  struct rt_build build = { form, module, NULL, 0 };
+  struct rt_build build = { form, module, place, NULL, 0 };
   int status = backend->module_keep(module);
   if (status) return rt_check_status(ctx, status, "keeping a program");
   snprintf(name, sizeof name, "flc_kernel_%d", place);
@@ -272,6 +287,33 @@ RT_FN int rt_take_kernel(struct rt_context *ctx, const struct rt_batch *batch, i
   return rt_check_status(ctx, status, ctx->program->kernels[kernel].name);
 }
 
+// What a kernel of the same code was built as, if there is one, serves this one, too.
+RT_FN int rt_share_build(struct rt_context *ctx, int kernel, struct rt_form form) {
+  if (rt_find_build(&ctx->kernels[kernel], form)) return RT_OK;
+  for (int k = 0; k < ctx->program->kernel_count; k++) {
+    const struct rt_build *build = rt_find_build(&ctx->kernels[k], form);
+    if (!build || !rt_is_same_code(ctx, kernel, k)) continue;
+    rt_log(ctx, "build %s: as %s", ctx->program->kernels[kernel].name,
+           ctx->program->kernels[k].name);
+    return rt_take_kernel(ctx, kernel, build->place, form, build->module);
+  }
+  return RT_OK;
+}
+
+RT_FN int rt_build_batch(struct rt_context *ctx, int kernel, struct rt_form form) {
+  int64_t start = rt_time_us();
+  struct rt_batch batch = rt_batch_of(ctx, kernel, form);
+  struct rt_module *module = NULL;
+  int error = rt_build_program(ctx, &batch, form, &module);
+  rt_timing_add(&ctx->kernels[kernel].builds, rt_time_us() - start);
+  for (int i = 0; i < batch.count && !error; i++)
+    if (!rt_find_build(&ctx->kernels[batch.kernels[i]], form))
+      error = rt_take_kernel(ctx, batch.kernels[i], i, form, module);
+  if (module) ctx->backend->module_drop(ctx, module);
+  rt_batch_free(&batch);
+  return error;
+}
+
 // The kernel, built with its batch if this is its first use in this form.
 RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
                         struct rt_build *out) {
@@ -283,16 +325,10 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
     return rt_error(ctx, RT_OTHER_ERROR,
                     "kernel %s computes with f64, which the device does not have",
                     ctx->program->kernels[kernel].name);
-  int64_t start = rt_time_us();
-  struct rt_batch batch = rt_batch_of(ctx, kernel, form);
-  struct rt_module *module = NULL;
-  int error = rt_build_program(ctx, &batch, form, &module);
-  rt_timing_add(&k->builds, rt_time_us() - start);
-  for (int i = 0; i < batch.count && !error; i++)
-    if (!rt_find_build(&ctx->kernels[batch.kernels[i]], form))
-      error = rt_take_kernel(ctx, &batch, i, form, module);
-  if (module) ctx->backend->module_drop(ctx, module);
-  rt_batch_free(&batch);
+  int error = rt_share_build(ctx, kernel, form);
+  if (!error && !rt_find_build(k, form)) error = rt_build_batch(ctx, kernel, form);
+  // A batch has one kernel of each code.
+  if (!error) error = rt_share_build(ctx, kernel, form);
   known = error ? NULL : rt_find_build(k, form);
   if (known) *out = *known;
   return error;

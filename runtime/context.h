@@ -73,6 +73,7 @@ struct rt_form {
 struct rt_build {
   struct rt_form form;
   struct rt_module *module;
+  int place;  // in the module
   struct rt_function *function;
   int64_t most_items;  // in a group of it
 };

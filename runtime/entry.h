@@ -102,7 +102,7 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
   for (int k = 0; k < ctx->program->kernel_count && !error; k++) {
     if (ctx->program->kernels[k].for_gpu != ctx->gpu_code) continue;
     struct rt_form form = { false, 0, false, ctx->program->kernels[k].for_gpu, false };
-    struct rt_build build = { form, NULL, NULL, 0 };
+    struct rt_module *module = NULL;
     struct rt_text options = { NULL, 0, 0 };
     if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);
     rt_build_options(ctx, k, form, &options);
@@ -112,9 +112,10 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
 #ifndef RT_LIBRARY
     if (is_new) rt_specialise(ctx, &batch);
 #endif
-    error = rt_kernel_get(ctx, k, form, &build);
-    if (!error && is_new && !rt_module_image(ctx, build.module, about, &all))
+    if (is_new) error = rt_build_program(ctx, &batch, form, &module);
+    if (module && !rt_module_image(ctx, module, about, &all))
       error = rt_error(ctx, RT_OTHER_ERROR, "the device gives no compiled programs");
+    if (module) ctx->backend->module_drop(ctx, module);
     rt_batch_free(&batch);
     rt_text_free(&options);
     free(about);

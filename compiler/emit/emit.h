@@ -198,7 +198,12 @@ void emit_keep_called(Map *live, const ImpBlock *block);
 void emit_host_functions(Emit *e, Text *t);
 
 // Kernels (emit_kernels.c).
-void emit_kernels(Emit *e, Text *t);  // the texts and the table
+typedef struct EmitKernelText {
+  const char *text;
+  bool uses_f64;
+} EmitKernelText;
+EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
+void emit_kernels(Emit *e, Text *t);  // emit_kernel_table.c: the texts and the table
 // Around a function that the texts of several kernels may hold.
 void emit_begin_shared(Text *t, const char *function);
 void emit_end_shared(Text *t);

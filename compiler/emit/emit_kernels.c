@@ -9,7 +9,6 @@
 // The code of kernels whose groups are one item stands in a function of its own, which the
 // device's compiler does not inline if it is long.  PoCL makes three functions of a kernel, and
 // would compile the code for each of them (docs/opencl.md, "Time to compile").
-#include "base/hash.h"
 #include "base/quote.h"
 #include "emit/c_vector.h"
 #include <string.h>
@@ -445,11 +444,6 @@ void emit_begin_shared(Text *t, const char *function) {
 
 void emit_end_shared(Text *t) { text_add(t, "\n#endif\n"); }
 
-typedef struct KernelText {
-  const char *text;
-  bool uses_f64;
-} KernelText;
-
 // The functions of emit_math that the kernel calls: many kernels of a program call the same.
 static const char *math_text(CodeText *c) {
   Text *uses = text_new(), *t = text_new();
@@ -465,7 +459,7 @@ static const char *math_text(CodeText *c) {
 
 // What the kernel's code needs, in front of it: functions on vectors, mathematics,
 // the program's functions.
-static KernelText with_needs(CodeText *c, const Kernel *kernel) {
+static EmitKernelText with_needs(CodeText *c, const Kernel *kernel) {
   Text *t = text_new(), *math = text_new(), *functions = text_new();
   for (int i = 0; i < kernel->function_count; i++) {
     emit_begin_shared(functions, emit_function_name(c->e, kernel->functions[i]));
@@ -484,10 +478,10 @@ static KernelText with_needs(CodeText *c, const Kernel *kernel) {
   text_newline(t);
   bool uses_f64 =
       imp_kernel_uses(c->e->c, kernel, PRIM_F64) || strstr(text_str(math), "double");
-  return (KernelText){ text_str(t), uses_f64 };
+  return (EmitKernelText){ text_str(t), uses_f64 };
 }
 
-static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
+EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   CodeText c = code_text_new(e, text_new());
   MathUses math = { 0 };
   if (profile == PROFILE_CPU) c.math = &math;
@@ -503,75 +497,4 @@ static KernelText kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   emit_keep_called(c.live, &kernel->body);
   kernel_code(&c, kernel);
   return with_needs(&c, kernel);
-}
-
-// ---- the table
-
-static const char *const profile_names[] = { "cpu", "gpu" };
-
-// The name under which the kernel's text and its parameters stand.  Where both profiles have the
-// same text it stands once; `texts` has the names by text.
-static const char *kernel_id(Text *t, Map *texts, Name text, const char *wanted) {
-  const char *id = map_get(texts, text);
-  if (id) return id;
-  map_put(texts, text, wanted);
-  text_printf(t, "\nstatic const char *const %s_text[] = {", wanted);
-  c_text_rows(t, text);
-  text_add(t, "\n  NULL,\n};\n");
-  return wanted;
-}
-
-// Of everything that is compiled for the kernel, but for options.
-static const char *kernel_hash(Emit *e, const char *text) {
-  if (!e->prelude_hash) {
-    e->prelude_hash = hash_new();
-    runtime_hash_dialects(e->prelude_hash);
-  }
-  Hash *hash = hash_copy(e->prelude_hash);
-  hash_text(hash, text);
-  return hash_digest(hash);
-}
-
-static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
-                              KernelText code, Profile profile, int batch) {
-  Name text = name_of(e->c->names, code.text);
-  const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
-  const char *id = kernel_id(t, texts, text, wanted);
-  return text_format(
-      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s }",
-      kernel->name, id, kernel->may_fail ? "true" : "false",
-      code.uses_f64 ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
-      kernel->uses_arena ? "true" : "false", kernel_hash(e, code.text),
-      kernel->sized ? "true" : "false", batch, (long long)kernel->group_size,
-      kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL");
-}
-
-static void add_kernel_rows(Emit *e, Text *t, Map *texts, Profile profile,
-                            StringVec *rows) {
-  const ImpProgram *program = e->programs[profile];
-  KernelText *codes = new_array(KernelText, program->kernel_count + 1);
-  Map *lengths = map_new(NULL);
-  for (int i = 0; i < program->kernel_count; i++) {
-    codes[i] = kernel_text(e, program->kernels[i], profile);
-    size_t length = strlen(codes[i].text);
-    map_put(lengths, program->kernels[i], mem_copy(&length, sizeof length));
-  }
-  Batches *batches = emit_batches(program, lengths);
-  for (int i = 0; i < program->kernel_count; i++) {
-    const Kernel *kernel = program->kernels[i];
-    int batch = emit_batch_of(batches, kernel);
-    vec_push(rows, kernel_row(e, t, texts, kernel, codes[i], profile, batch));
-  }
-}
-
-void emit_kernels(Emit *e, Text *t) {
-  StringVec rows = { 0 };
-  Map *texts = map_new(NULL);
-  for (Profile p = PROFILE_CPU; p <= PROFILE_GPU; p++)
-    add_kernel_rows(e, t, texts, p, &rows);
-  if (!rows.count) return;
-  text_add(t, "\nstatic const struct rt_kernel program_kernels[] = {");
-  vec_each (const char **, row, &rows)
-    text_printf(t, "\n  %s,", *row);
-  text_add(t, "\n};\n");
 }

@@ -52,6 +52,13 @@ class Program:
         rows = text[text.find("program_kernels[] = {"):]
         self.kernels = [k for k in (Kernel(row, tables) for row in KERNEL.findall(rows)) if k.for_gpu]
 
+    def distinct(self):
+        """The kernels without those that have the text of one before them."""
+        found = {}
+        for kernel in self.kernels:
+            found.setdefault((kernel.text, *kernel.options()), kernel)
+        return list(found.values())
+
     def source(self, kernels):
         """One text of several kernels; number i is flc_kernel_<i>."""
         parts = [self.words]

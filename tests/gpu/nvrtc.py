@@ -73,14 +73,15 @@ def check(nvrtc, flc, path, fallback):
     if program.problem:
         return None
     problems = []
-    for kernels in together(program.kernels):
+    distinct = program.distinct()
+    for kernels in together(distinct):
         problems += refused(nvrtc, program, kernels, [])
         local = [k for k in kernels if k.has_local()]
         if fallback and local:
             problems += refused(nvrtc, program, local, ["-DFLC_LOCAL_FALLBACK"])
     for name, said in problems:
         print(f"{path}: kernel {name}: refused\n{said[:2000]}")
-    return len(program.kernels), len(problems)
+    return len(distinct), len(problems)
 
 
 def main():

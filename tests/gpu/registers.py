@@ -68,17 +68,17 @@ def rows_of(nvrtc, ptxas, flc, path):
     """Rows of the table: name -> registers, stack, spilled, instructions."""
     program = Program(flc, os.path.join(ROOT, path))
     alike, counts = {}, {}
-    for kernel in program.kernels:
+    for kernel in program.distinct():
         alike.setdefault(tuple(kernel.options()), []).append(kernel)
     # Whatever their batches: to begin a program takes longer than most kernels do.
     for kernels in alike.values():
         found = counted(nvrtc, ptxas, program, kernels)
-        counts.update({id(kernel): found[number] for number, kernel in enumerate(kernels)})
+        counts.update({(kernel.text, *kernel.options()): found[number] for number, kernel in enumerate(kernels)})
     rows, places = {}, {}
     for kernel in program.kernels:
         kind = re.sub(r"_\d+$", "", kernel.name)
         places[kind] = places.get(kind, 0) + 1
-        rows[f"{os.path.basename(path)} {kind} {places[kind]}"] = counts[id(kernel)]
+        rows[f"{os.path.basename(path)} {kind} {places[kind]}"] = counts[(kernel.text, *kernel.options())]
     return rows
 
 
