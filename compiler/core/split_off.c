@@ -1,22 +1,33 @@
 // map n (\a -> map m (\b -> let y = e(b) in e'(a, b, y)) ys) xs
 //   =>  let zs = map m (\b -> e(b)) ys
 //       in map n (\a -> map m (\b z -> e'(a, b, z)) ys zs) xs
-//   where y is a scalar, e loops, cannot fail, and reads nothing that is bound around ys and inside
+//   where y is a scalar, e loops or calls a function of the mathematical library, cannot fail, and
+//   reads nothing that is bound around ys and inside
 //
 // The outer map may be any other operator, or a loop.
+//
+// What calls such a function for elements of two maps within a third one (the factors of a cosine
+// transform, in each of many blocks) stands before the innermost first, as a row, and the rows
+// leave with the next operator, as a table.  They are short, of constant length: a table of any
+// two widths could be more than fits in memory.  What cannot leave fuses again.
 //
 // Needs: Core, not fused (what e reads must not be combined with what e' computes); binders unique.
 // Keeps: both.
 // Why: hoisting takes out what is the same for all elements of the inner map; this is the same for
-// all of the outer one.  The norms of n vectors are n sums, in pairwise similarities n * n.
+// all of the outer one.  The norms of n vectors are n sums, in pairwise similarities n * n; the
+// powers by which rows are discounted, weights of windows, are a table of one row.
 #include "core/hoist.h"
 #include "core/passes.h"
 
 // A body on the way from the outermost to the current one.
 typedef struct SplitFrame {
   bool branch;
+  Map *
+      from;  // of an operator's function, Var -> level + 1 of what it is computed from; or NULL
   Vec(Stm) stms;
 } SplitFrame;
+
+enum { MAX_SPLIT_ROW = 64 };  // elements
 
 typedef struct SplitOff {
   Compiler *c;
@@ -31,9 +42,11 @@ typedef struct SplitSlice {
   SplitOff *s;
   const Soac *soac;
   Map *from;    // Var of the function -> level + 1 of what it is computed from
-  Map *costly;  // Var: it takes a loop
+  Map *costly;  // Var: it takes a loop or a library's function
   Map *used;    // Var: mentioned by what stays
+  Map *called;  // Var: a library's function is called for it
   VarVec exports;
+  bool row;   // for each element of the operator around as well
   int level;  // of the new operator
 } SplitSlice;
 
@@ -83,30 +96,78 @@ static VarVec reads_of(const Stm *stm) {
   return reads;
 }
 
-// The level from which the variable, in the function, is known for each element; -1: none.
-static int source_level(const SplitSlice *x, const Var *var) {
-  int from = level_in(x->from, var);
-  if (from >= 0) return from;
-  int level = split_level_of(x->s, atom_var(var));
-  return level <= split_level_now(x->s) ? level : -1;
+// The level from which the variable, in the function of an operator at `level`, is known for each
+// element; -1: none.
+static int source_level(const SplitOff *s, const Map *from, const Var *var, int level) {
+  int source = level_in(from, var);
+  if (source >= 0) return source;
+  source = split_level_of(s, atom_var(var));
+  return source <= level ? source : -1;
+}
+
+static int slice_source(const SplitSlice *x, const Var *var) {
+  int now = split_level_now(x->s), level = source_level(x->s, x->from, var, now);
+  if (!x->row) return level < now ? level : -1;
+  if (level == now) level = source_level(x->s, x->s->frames.at[now]->from, var, now - 1);
+  return level < now - 1 ? level : -1;
+}
+
+static void look_for_calls(CoreVisitor *v, const Body *body);
+
+static bool calls_library(const Exp *e) {
+  bool found = e->kind == EXP_OP && op_cost(e->u.op.op, e->u.op.type) == COST_LIBRARY;
+  CoreVisitor v = { .body = look_for_calls, .state = &found };
+  core_visit_exp(&v, e);
+  return found;
+}
+
+static void look_for_calls(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count; i++)
+    *found = *found || calls_library(body->stms[i].exp);
 }
 
 // Notes what the statement binds if it could stand further out.
 static void see_source(SplitSlice *x, const Stm *stm) {
   int level = 0;
-  bool costly = exp_is_parallel(stm->exp) || stm->exp->kind == EXP_LOOP;
+  bool calls = calls_library(stm->exp),
+       costly = calls || exp_is_parallel(stm->exp) || stm->exp->kind == EXP_LOOP;
   if (can_fail(x->s->facts, stm->exp)) return;
   VarVec reads = reads_of(stm);
   vec_each (const Var **, var, &reads) {
-    int from = source_level(x, *var);
-    if (from < 0 || from >= split_level_now(x->s)) return;
+    int from = slice_source(x, *var);
+    if (from < 0) return;
     level = from > level ? from : level;
     costly = costly || map_has(x->costly, *var);
+    calls = calls || map_has(x->called, *var);
   }
   for (int i = 0; i < stm->binder_count; i++) {
     note_split_level(x->from, stm->binders[i], level);
     if (costly) map_put(x->costly, stm->binders[i], stm);
+    if (calls) map_put(x->called, stm->binders[i], stm);
   }
+}
+
+// Likewise in the body at `level`, for the operator around it.
+static void see_frame_source(SplitOff *s, const Stm *stm, int at) {
+  SplitFrame *frame = s->frames.at[at];
+  int level = 0;
+  if (!frame->from || can_fail(s->facts, stm->exp)) return;
+  VarVec reads = reads_of(stm);
+  vec_each (const Var **, var, &reads) {
+    int from = source_level(s, frame->from, *var, at - 1);
+    if (from < 0) return;
+    level = from > level ? from : level;
+  }
+  for (int i = 0; i < stm->binder_count; i++)
+    note_split_level(frame->from, stm->binders[i], level);
+}
+
+static void push_split(SplitOff *s, Stm stm, int level) {
+  see_frame_source(s, &stm, level);
+  vec_push(&s->frames.at[level]->stms, stm);
+  for (int i = 0; i < stm.binder_count; i++)
+    note_split_level(s->levels, stm.binders[i], level);
 }
 
 // The level to which nothing but operators and loops is left; branches stay around what is theirs.
@@ -134,6 +195,18 @@ static void note_results(Map *used, const Body *body) {
     if (body->results[i].kind == ATOM_VAR) map_put(used, body->results[i].u.var, body);
 }
 
+static bool is_short_row(CoreType type) {
+  return type.rank == 1 && type.dims[0].kind == ATOM_CONST &&
+         type.dims[0].u.constant.u.i <= MAX_SPLIT_ROW;
+}
+
+static bool may_leave(const SplitSlice *x, const Var *var) {
+  if (level_in(x->from, var) < 0 || !map_has(x->used, var)) return false;
+  bool is_scalar = var->type.rank == 0;
+  return map_has(x->row || !is_scalar ? x->called : x->costly, var) &&
+         (is_scalar || (!x->row && is_short_row(var->type)));
+}
+
 static void find_exports(SplitSlice *x) {
   const Body *body = x->soac->fn.body;
   int least = outermost_level(x->s);
@@ -144,13 +217,12 @@ static void find_exports(SplitSlice *x) {
     for (int k = 0; k < body->stms[i].binder_count; k++) {
       const Var *var = body->stms[i].binders[k];
       int level = level_in(x->from, var);
-      if (level < 0 || var->type.rank > 0 || !map_has(x->costly, var) ||
-          !map_has(x->used, var))
-        continue;
+      if (!may_leave(x, var)) continue;
       vec_push(&x->exports, var);
       x->level = level > x->level ? level : x->level;
     }
   if (x->level < least) x->level = least;
+  if (x->row) x->level = split_level_now(x->s);
 }
 
 // ---- the new operator
@@ -196,11 +268,8 @@ static void add_split_map(const SplitSlice *x, Atom *zs, Loc loc) {
   Lambda fn = core_rename_lambda(s->c, subst_new(), slice);
   core_let_n(&b, x->exports.at[0]->name,
              exp_map(x->soac->width, fn, arrays, slice.param_count), zs);
-  vec_each (Stm *, stm, &b.stms) {
-    vec_push(&s->frames.at[x->level]->stms, *stm);
-    for (int i = 0; i < stm->binder_count; i++)
-      note_split_level(s->levels, stm->binders[i], x->level);
-  }
+  vec_each (Stm *, stm, &b.stms)
+    push_split(s, *stm, x->level);
 }
 
 // The function's statements, but for those that nobody reads any more.
@@ -249,13 +318,22 @@ static const Exp *with_split(const SplitSlice *x, const Exp *e, const Atom *zs) 
   return exp_soac(e->kind, out);
 }
 
-static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc) {
+// Rows are made in the function of an operator that is within another one.
+static bool allows_rows(const SplitOff *s, const Soac *soac) {
+  int now = split_level_now(s);
+  return now >= 2 && s->frames.at[now]->from && soac->width.kind == ATOM_CONST &&
+         soac->width.u.constant.u.i <= MAX_SPLIT_ROW;
+}
+
+static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc, bool row) {
   const Soac *soac = &e->u.soac;
   SplitSlice x = { .s = s,
                    .soac = soac,
                    .from = map_new(NULL),
                    .costly = map_new(NULL),
                    .used = map_new(NULL),
+                   .called = map_new(NULL),
+                   .row = row,
                    .level = split_level_of(s, soac->width) };
   if (split_level_now(s) == 0 || x.level >= split_level_now(s)) return e;
   for (int i = 0; i < soac->fn.param_count; i++)
@@ -263,7 +341,7 @@ static const Exp *split_soac(SplitOff *s, const Exp *e, Loc loc) {
   for (int i = 0; i < soac->fn.body->stm_count; i++)
     see_source(&x, &soac->fn.body->stms[i]);
   find_exports(&x);
-  if (!x.exports.count || x.level >= split_level_now(s)) return e;
+  if (!x.exports.count || (!row && x.level >= split_level_now(s))) return e;
   Atom *zs = new_array(Atom, x.exports.count);
   add_split_map(&x, zs, loc);
   return with_split(&x, e, zs);
@@ -283,16 +361,30 @@ static void split_stm(CoreMapper *m, Stm stm) {
   s->exp = stm.exp;
   stm.exp = core_map_exp(m, stm.exp);
   s->exp = around;
-  if (exp_is_soac(stm.exp) && stm.exp->kind != EXP_SCATTER && stm.exp->kind != EXP_HIST)
-    stm.exp = split_soac(s, stm.exp, stm.loc);
-  vec_push(&s->frames.at[split_level_now(s)]->stms, stm);
-  for (int i = 0; i < stm.binder_count; i++)
-    note_split_level(s->levels, stm.binders[i], split_level_now(s));
+  if (exp_is_soac(stm.exp) && stm.exp->kind != EXP_SCATTER && stm.exp->kind != EXP_HIST) {
+    stm.exp = split_soac(s, stm.exp, stm.loc, false);
+    if (allows_rows(s, &stm.exp->u.soac)) stm.exp = split_soac(s, stm.exp, stm.loc, true);
+  }
+  push_split(s, stm, split_level_now(s));
+}
+
+// What the parameters of an operator's function are elements of; NULL for other bodies.
+static Map *element_sources(const SplitOff *s, const Body *body) {
+  const Exp *e = s->exp;
+  bool is_function = e && exp_is_soac(e) && e->kind != EXP_SCATTER &&
+                     e->kind != EXP_HIST && e->u.soac.fn.body == body;
+  if (!is_function) return NULL;
+  Map *from = map_new(NULL);
+  for (int i = 0; i < e->u.soac.fn.param_count; i++)
+    note_split_level(from, e->u.soac.fn.params[i],
+                     split_level_of(s, e->u.soac.arrays[i]));
+  return from;
 }
 
 static const Body *split_frame(CoreMapper *m, const Body *body) {
   SplitOff *s = m->state;
-  SplitFrame *frame = new_node(SplitFrame, .branch = s->exp && exp_is_branch(s->exp));
+  SplitFrame *frame = new_node(SplitFrame, .branch = s->exp && exp_is_branch(s->exp),
+                               .from = element_sources(s, body));
   vec_push(&s->frames, frame);
   for (int i = 0; i < body->stm_count; i++)
     split_stm(m, body->stms[i]);
