@@ -146,6 +146,8 @@ static const Pass passes[] = {
   { "hoist-fused",    STAGE_CORE,    run_rewrite,   hoist,    "inlined lambdas expose invariants" },
   { "cse-fused",      STAGE_CORE,    run_rewrite,   cse,
     "two producers fused into one consumer read the same elements" },
+  { "hoist-guarded",  STAGE_CORE,    run_rewrite,   hoist_guarded,
+    "sums of a row are made once, also where a condition asks for them" },
   { "small-rows",     STAGE_CORE,    run_rewrite,   small_rows,
     "what makes the elements that a reduction combines is scalars, too, once in its function" },
   { "loops-to-maps",  STAGE_CORE,    run_rewrite,   loops_to_maps,
