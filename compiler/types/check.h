@@ -202,6 +202,8 @@ typedef struct Library {
   Map *places;              // name_of("START FILE") -> Module, of the program
   bool has_signatures;      // the program has module types or parametric modules
   bool has_huge_signature;  // ... one with too many members
+  // Whether a function may give a constant: an error where abstract types hide no arrays.
+  bool gives_constant;
   int applications;         // of parametric modules, in all
   CheckedProgram *checked;  // the result
   // unknown names may be those of a file that could not be read, or of a broken module

@@ -349,7 +349,7 @@ CheckedProgram *types_check(Compiler *c, AstProgram *program) {
   if (!prelude_load(lib)) return NULL;
   DiagSaved *before = diag_save(c);
   check_decls(check_new(lib, false), &program->decls);
-  if (lib->has_signatures) {
+  if (lib->has_signatures || lib->gives_constant) {
     // What is wrong with opaque modules is nearer to what was written.
     DiagSaved *transparent = diag_save(c);
     check_opaque(lib, program);

@@ -421,6 +421,7 @@ static const Alias *consume_let_fun(Consume *u, AstExp *exp) {
   const Alias *captured;
   b->type = consume_function(u, &exp->u.let_fun.function, b->type, b, &captured);
   if (captured) map_put(u->aliases, b, captured);
+  map_put(u->constants, b, map_get(u->constants, &exp->u.let_fun.function));
   return consume_exp(u, exp->u.let_fun.body);
 }
 
@@ -549,7 +550,8 @@ const Alias *consume_exp(Consume *u, AstExp *exp) {
 void consume_definition(Check *k, AstDecl *decl) {
   Binding *b = decl->u.value.binding;
   AstFunction *f = &decl->u.value.function;
-  Consume u = { .k = k, .aliases = map_new(NULL) };
+  Consume u = { .k = k, .aliases = map_new(NULL), .constants = map_new(NULL) };
   const Alias *captured;
   b->type = consume_function(&u, f, b->type, b, &captured);
+  consume_check_constant(&u, decl);
 }

@@ -62,6 +62,9 @@ typedef struct Consume {
   ConsumeEventVec
       log;        // what was consumed on the way to the current expression, in order
   RootKind kind;  // of the roots that patterns make
+  // AstFunction, Binding of a function -> Root of a constant, an array, that its result may share
+  // memory with.
+  Map *constants;
 } Consume;
 
 // consume_alias.c
@@ -124,7 +127,11 @@ const Alias *consume_loop(Consume *u, AstExp *exp);
 const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Binding *owner,
                              const Alias **captured);
 
+// Reports a function that gives an array which is a constant, or a part of one.
+void consume_check_constant(Consume *u, const AstDecl *decl);
+
 // consume_message.c
+void consume_report_constant(Consume *u, Name function, const Root *root, Loc loc);
 // "`xs`" or "another result of `f`"
 const char *consume_root_text(const Root *root);
 void consume_report_use(Consume *u, Root *root, Name used, Loc loc);

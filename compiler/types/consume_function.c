@@ -183,6 +183,65 @@ static void note_parts(const FunctionResult *r) {
   }
 }
 
+static bool has_array(const Type *type) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (has_array(type->u.record.fields[i].type)) return true;
+  return type->kind == TYPE_ARRAY;
+}
+
+// Whether it is an array, or holds one, that has one value in all of its uses.
+static bool is_constant(const Root *root) {
+  const Binding *b = root->binding;
+  return root->kind == ROOT_TOP && !b->sizes.count && has_array(b->type);
+}
+
+// A constant in an array of the result.
+static void note_constant(FunctionResult *r, const Type *type, const Alias *alias) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++) {
+    const TypeField *f = &type->u.record.fields[i];
+    note_constant(r, f->type, alias_field(alias, f->name));
+  }
+  const Alias *all = type->kind == TYPE_ARRAY ? alias_flat(alias) : NULL;
+  for (int i = 0; all && i < all->roots.count; i++) {
+    const Root *root = all->roots.at[i];
+    if (is_constant(root)) map_put(r->u->constants, r->function, root);
+  }
+}
+
+static const Root *given_constant(const Consume *u, const AstExp *exp);
+
+static const Root *constant_of_part(const Consume *u, const AstExp *exp) {
+  const Root *root = NULL;
+  if (exp->kind == AST_TUPLE)
+    for (int i = 0; !root && i < exp->u.tuple.items.count; i++)
+      root = given_constant(u, exp->u.tuple.items.at[i]);
+  if (exp->kind == AST_RECORD)
+    for (int i = 0; !root && i < exp->u.record.fields.count; i++)
+      root = given_constant(u, exp->u.record.fields.at[i].value);
+  return root;
+}
+
+// The constant that the function gives which `exp` is, or holds, or NULL.
+static const Root *given_constant(const Consume *u, const AstExp *exp) {
+  while (exp->kind == AST_LET || exp->kind == AST_LET_FUN)
+    exp = exp->kind == AST_LET ? exp->u.let.body : exp->u.let_fun.body;
+  if (exp->kind == AST_NAME) return map_get(u->constants, exp->u.name.binding);
+  if (exp->kind == AST_LAMBDA) return map_get(u->constants, &exp->u.lambda.function);
+  return constant_of_part(u, exp);
+}
+
+void consume_check_constant(Consume *u, const AstDecl *decl) {
+  const AstFunction *f = &decl->u.value.function;
+  const Root *root = f->params.count ? map_get(u->constants, f) : NULL;
+  if (!root) root = given_constant(u, f->body);
+  if (!root) return;
+  u->k->lib->gives_constant = true;
+  if (u->k->opaque && !u->k->applications)
+    consume_report_constant(u, decl->u.value.binding->name, root, f->body->loc);
+}
+
 // --- Types ---
 
 static const Type *param_type(const AstPat *pat, const Type *type);
@@ -246,6 +305,7 @@ const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Bindi
   if (result && f->result && result->kind == TYPE_FUNCTION)
     consume_check_function(u, result, f->body, "the declared type");
   if (result) add_parts(&r, result, alias, NULL);
+  if (result) note_constant(&r, result, alias);
   if (result && owner) note_constants(&r, owner, alias);
   if (result) note_parts(&r);
   int part = 0;

@@ -96,3 +96,11 @@ void consume_report_result(Consume *u, Root *root, Name function, Loc loc) {
     note(c, root->binding->loc, "`%s` is bound here", name);
   hint(c, "return a copy");
 }
+
+void consume_report_constant(Consume *u, Name function, const Root *root, Loc loc) {
+  Compiler *c = u->k->c;
+  Name name = root->binding->name;
+  error(c, loc, "the result of `%s` may share memory with the constant `%s`", function,
+        name);
+  hint(c, "return a copy: `copy %s`", name);
+}

@@ -168,6 +168,16 @@ static void add_member(Check *k, Signature *s, Member member) {
   if (k->opaque) see_member(k, &names, &member);
 }
 
+// What is included hides a value that was specified before.
+static void forget_value(Signature *s, Name name) {
+  int count = 0;
+  for (int i = 0; i < s->members.count; i++) {
+    Member member = s->members.at[i];
+    if (member.kind != SPEC_VALUE || member.name != name) s->members.at[count++] = member;
+  }
+  s->members.count = count;
+}
+
 static const Signature *specs_signature(Check *k, const AstModType *type) {
   Signature *s = new (Signature);
   Names outer = names_visible(k);
@@ -178,8 +188,10 @@ static const Signature *specs_signature(Check *k, const AstModType *type) {
       continue;
     }
     const Signature *included = signature_of(k, spec->of);
-    vec_each (const Member *, member, &included->members)
+    vec_each (const Member *, member, &included->members) {
+      if (member->kind == SPEC_VALUE) forget_value(s, member->name);
       if (!is_repeated(k, s, member)) add_member(k, s, *member);
+    }
   }
   names_see(k, outer);
   return s;
