@@ -8,7 +8,7 @@ typedef struct ActivitySearch {
 } ActivitySearch;
 
 bool ad_carries(const Active *active, PrimType elem) {
-  return active->ints ? prim_is_int(elem) : prim_is_float(elem);
+  return (active->ints && prim_is_int(elem)) || (active->floats && prim_is_float(elem));
 }
 
 bool ad_is_active(const Active *active, Atom a) {

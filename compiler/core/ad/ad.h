@@ -5,15 +5,16 @@
 //
 // A tangent (x') says how a value changes when the inputs do, an adjoint (x^) how the outputs
 // change when the value does.  Both have the type of the value.  Only numbers of one class have
-// them: floats, or integers where the inputs have no floats; what does not depend on the inputs has
-// none.  docs/how-it-works.md tells the rest.
+// them: floats, or integers where the inputs have no floats; those of both where the inputs are of
+// one and the results of the other, so that conversions pass them on.  What does not depend on the
+// inputs has none.  docs/how-it-works.md tells the rest.
 #pragma once
 #include "core/core.h"
 
 // The variables that depend on the inputs.
 typedef struct Active {
   Map *vars;
-  bool ints;  // integers are differentiated, not floats
+  bool ints, floats;  // which numbers are differentiated
 } Active;
 
 // Does a variable of this type carry derivatives?
@@ -29,7 +30,7 @@ typedef struct AdFunction {
   const Body *body;
   const Var *const *inputs;
   int input_count;
-  bool ints;
+  bool ints, floats;  // as in Active
   const Builder
       *around;  // what is bound before the function, as far as it is known; or NULL
 } AdFunction;

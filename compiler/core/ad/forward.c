@@ -436,7 +436,7 @@ static void forward_stm(Forward *f, const Stm *stm) {
 }
 
 void ad_forward(Builder *b, const AdFunction *fn, const Atom *seeds, Atom *tangents) {
-  Forward f = { .c = b->c, .b = b, .active = { map_new(NULL), fn->ints } };
+  Forward f = { .c = b->c, .b = b, .active = { map_new(NULL), fn->ints, fn->floats } };
   f.tangents = map_new(NULL);
   for (int i = 0; i < fn->input_count; i++) {
     ad_activate(&f.active, fn->inputs[i]);

@@ -214,9 +214,10 @@ void reverse_body(Reverse *r, const Body *body, const Atom *const *seeds) {
 
 void ad_reverse(Builder *b, const AdFunction *f, const Atom *seeds, Atom *adjoints) {
   AdScope top = { .kind = SCOPE_MAP, .b = b, .adjoints = map_new(NULL) };
-  Reverse r = {
-    .c = b->c, .active = { map_new(NULL), f->ints }, .scope = &top, .around = f->around
-  };
+  Reverse r = { .c = b->c,
+                .active = { map_new(NULL), f->ints, f->floats },
+                .scope = &top,
+                .around = f->around };
   for (int i = 0; i < f->input_count; i++)
     ad_activate(&r.active, f->inputs[i]);
   const Atom **given = new_array(const Atom *, f->body->result_count);

@@ -7,6 +7,7 @@
 
 typedef struct Derivation {
   AdFunction f;
+  bool of_ints;  // the inputs are integers, not floats
   VarVec inputs;
   const Val *result;  // with the leaves of the body
 } Derivation;
@@ -21,14 +22,20 @@ static bool any_float(const AtomVec *leaves) {
   return false;
 }
 
-static bool is_number(const AdFunction *f, Atom leaf) {
+static bool any_int(const AtomVec *leaves) {
+  vec_each (const Atom *, leaf, leaves)
+    if (prim_is_int(atom_type(*leaf).elem)) return true;
+  return false;
+}
+
+static bool is_number(const Derivation *d, Atom leaf) {
   PrimType elem = atom_type(leaf).elem;
-  return f->ints ? prim_is_int(elem) : prim_is_float(elem);
+  return d->of_ints ? prim_is_int(elem) : prim_is_float(elem);
 }
 
 static Atom fresh_input(Elab *e, Atom leaf, const void *state) {
   Derivation *const *d = state;
-  if (!is_number(&(*d)->f, leaf)) return leaf;
+  if (!is_number(*d, leaf)) return leaf;
   const char *name = leaf.kind == ATOM_VAR ? leaf.u.var->name : "x";
   Atom input = core_let(e->b, name, exp_atom(leaf));
   vec_push(&(*d)->inputs, input.u.var);
@@ -38,7 +45,7 @@ static Atom fresh_input(Elab *e, Atom leaf, const void *state) {
 static Derivation derivation(Elab *e, const Val *f, const Val *x, bool keep_adjoints) {
   Derivation d = { 0 }, *state = &d;
   AtomVec leaves = val_leaves(e, x);
-  d.f.ints = !any_float(&leaves);
+  d.of_ints = !any_float(&leaves);
   const Val *at = val_map(e, x, fresh_input, &state);
   Inner inner;
   elab_enter(e, &inner);
@@ -49,6 +56,8 @@ static Derivation derivation(Elab *e, const Val *f, const Val *x, bool keep_adjo
   AtomVec results = val_leaves(e, d.result);
   const Body *body = core_body(&inner.b, results.at, results.count);
   d.f.body = ad_prepare(e->c, body, keep_adjoints);
+  d.f.ints = d.of_ints || (any_int(&results) && !any_float(&results));
+  d.f.floats = !d.of_ints || any_float(&results);
   d.f.inputs = d.inputs.at;
   d.f.input_count = d.inputs.count;
   d.result = val_rebuild(e, d.result, d.f.body->results);
@@ -92,7 +101,7 @@ const Val *elab_jvp(Elab *e, const IntrinsicCall *call) {
   AtomVec at = val_leaves(e, call->args[1]), seeds = { 0 };
   AtomVec all = fitted_leaves(e, call->args[2], &at);
   for (int i = 0; i < at.count; i++)
-    if (is_number(&d.f, at.at[i])) vec_push(&seeds, all.at[i]);
+    if (is_number(&d, at.at[i])) vec_push(&seeds, all.at[i]);
   Atom *tangents = new_array(Atom, d.f.body->result_count);
   ad_forward(e->b, &d.f, seeds.at, tangents);
   const Val *tangent = val_rebuild(e, d.result, tangents);
@@ -114,8 +123,7 @@ const Val *elab_vjp(Elab *e, const IntrinsicCall *call) {
   const Body *body = core_body(&inner.b, adjoints, d.f.input_count);
   core_add_body(e->b, e->deriving ? body : ad_inline(e->c, body, false));
   for (int i = 0; i < at.count; i++)
-    at.at[i] =
-        is_number(&d.f, at.at[i]) ? *adjoints++ : zero_leaf(e, atom_type(at.at[i]));
+    at.at[i] = is_number(&d, at.at[i]) ? *adjoints++ : zero_leaf(e, atom_type(at.at[i]));
   const Val *adjoint = val_rebuild(e, call->args[1], at.at);
   return val_pair(e, d.result, with_constructors(adjoint, call->args[1]));
 }
