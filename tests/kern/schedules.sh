@@ -990,5 +990,15 @@ END
 sed -n '/^kernel main.segmap /,/^-- else/p' out > out.blocks
 some 'sums of a vector of numbers are no vectors of their own, as each ends in many steps' 'split i by 8 overlap' out.blocks
 
+cat > windows.fl << 'END'
+def plane [n] [k] (xs: [n][n]f32) (w: [k][k]f32) : f32 =
+  let at i j = f32.sum (map f32.sum (tabulate_2d k k (\a b -> xs[i + a, j + b] * w[a, b])))
+  in f32.sum (flatten (tabulate_2d (n - k + 1) (n - k + 1) (\i j -> f32.max 0 (at i j))))
+entry main [n] [k] (xs: [n][n]f32) (w: [k][k]f32) = vjp (\(xs, w) -> plane xs w) (xs, w) 1
+END
+"$flc" dump --recipes windows.fl > out
+sed -n '/^kernel main.segmap_4 /,/^-- else/p' out | sed '/^kernel main.segmap_5/,$d' > out.points
+some 'points of a picture fill vectors where windows are too small to' '-- if 32 <= add_[0-9]+$' out.points
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

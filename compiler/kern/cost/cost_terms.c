@@ -59,6 +59,7 @@ static double value_of_op(const Cost *s, const Term *t) {
 double cost_value(const Cost *s, const Term *t) {
   const double *known = t->kind == TERM_VAR ? map_get(s->values, t->u.var) : NULL;
   if (known) return *known;
+  if (t->kind == TERM_VAR && t->u.var == s->guess->few) return FEW_TRIPS;
   if (t->kind == TERM_CONST) return (double)t->u.constant.u.i;
   if (t->kind == TERM_OP && t->type == PRIM_I64) return value_of_op(s, t);
   if (t->kind == TERM_SELECT)

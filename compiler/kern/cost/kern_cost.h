@@ -10,8 +10,12 @@ typedef struct CostGuess {
   double trips;       // other sizes
   const Var *length;  // but for this one, the length of a chunk; or NULL
   bool in_place;      // `naive` reads what it overwrites (kern_updates_in_place)
+  const Var *few;     // a size that is too small for vectors; or NULL
 } CostGuess;
-enum { CHUNK_TRIPS = 4000 };  // what chunks are taken to have
+enum {
+  CHUNK_TRIPS = 4000,  // what chunks are taken to have
+  FEW_TRIPS = 6,       // .. and what is too small for vectors
+};
 
 double kern_cost(const Kern *kern, const CostGuess *guess);
 // Does a condition of a recipe hold if sizes are what the guess says?

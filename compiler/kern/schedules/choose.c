@@ -135,6 +135,81 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   return mem_copy(&plan, sizeof plan);
 }
 
+// ---- one size that is small
+
+// Is it one of the conditions that `all` joins?
+static bool is_asked(const Term *all, const Term *one) {
+  if (term_same(all, one)) return true;
+  bool joins = all->kind == TERM_OP && all->u.op.op == OP_LAND;
+  return joins && (is_asked(all->u.op.args[0], one) || is_asked(all->u.op.args[1], one));
+}
+
+// Does it ask for some of what `more` asks, and for nothing else?
+static bool asks_less(const Term *condition, const Term *more) {
+  if (term_same(condition, more)) return false;
+  if (is_asked(more, condition)) return true;
+  bool joins = condition->kind == TERM_OP && condition->u.op.op == OP_LAND;
+  return joins && asks_less(condition->u.op.args[0], more) &&
+         asks_less(condition->u.op.args[1], more);
+}
+
+// The size that a condition wants to fill vectors, if it wants nothing else.
+static const Var *wanted_size(const Term *condition) {
+  bool least = condition->kind == TERM_OP && condition->u.op.op == OP_LE &&
+               condition->u.op.args[0]->kind == TERM_CONST &&
+               condition->u.op.args[1]->kind == TERM_VAR;
+  return least ? condition->u.op.args[1]->u.var : NULL;
+}
+
+static void collect_sizes(const Term *condition, VarVec *out) {
+  const Var *size = wanted_size(condition);
+  vec_each (const Var **, known, out)
+    if (*known == size) size = NULL;
+  if (size) vec_push(out, size);
+  if (condition->kind != TERM_OP || condition->u.op.op != OP_LAND) return;
+  collect_sizes(condition->u.op.args[0], out);
+  collect_sizes(condition->u.op.args[1], out);
+}
+
+// What is much better than the plan where that size is small, of what asks for the others; or NULL.
+static const Candidate *best_without(const Schedule *s, const Candidates *all,
+                                     const KernPlan *chosen, const Var *few) {
+  const Candidate *best = NULL;
+  const KernPlan *usual = chosen;
+  CostGuess guess = schedule_guess(s, TRIPS);
+  guess.few = few;
+  while (usual->condition && !kern_holds(&guess, usual->condition))
+    usual = usual->otherwise;
+  double least = 0.7 * kern_cost(usual->kern, &guess);
+  vec_each (const Candidate *, cand, all) {
+    const Term *condition = cand->recipe.condition;
+    if (!condition || !asks_less(condition, chosen->condition)) continue;
+    double cost =
+        kern_holds(&guess, condition) ? kern_cost(cand->recipe.kern, &guess) : least;
+    if (cost >= least) continue;
+    best = cand;
+    least = cost;
+  }
+  return best;
+}
+
+// What is best asks for several sizes that fill vectors.  Where one of them does not, others may.
+static const KernPlan *with_small_size(const Schedule *s, const Candidates *all,
+                                       const KernPlan *chosen) {
+  VarVec sizes = { 0 };
+  if (chosen->condition) collect_sizes(chosen->condition, &sizes);
+  if (sizes.count < 2) return chosen;
+  KernPlan *out = mem_copy(chosen, sizeof *chosen);
+  vec_each (const Var **, few, &sizes) {
+    const Candidate *best = best_without(s, all, out, *few);
+    if (!best) continue;
+    KernPlan plan = schedule_plan_of(best);
+    plan.otherwise = out->otherwise;
+    out->otherwise = mem_copy(&plan, sizeof plan);
+  }
+  return out;
+}
+
 // ---- short rows
 
 // All innermost loops have fewer points than `most`.
@@ -313,6 +388,7 @@ const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   find_costs(s, &all, TRIPS);
   try_interiors(s, &all, TRIPS);
   const KernPlan *chosen = choose_plan(&all, false);
+  if (use == USE_POINTS) chosen = with_small_size(s, &all, chosen);
   if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
   if (use == USE_POINTS) chosen = with_moved_rows(s, &all, chosen);
   if (use != USE_FEW) chosen = with_others(s, use, &all, chosen);

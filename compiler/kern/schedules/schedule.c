@@ -136,11 +136,18 @@ static const Kern *with_suffix(const Scheduling *s, const Kern *kern,
   return named;
 }
 
+// With maps that are all that points do in the grid.
+static const Kern *widened(const Scheduling *s, const Kern *kern) {
+  Recipe r = recipe_new(s->c, kern, map_new(NULL));
+  schedule_widen_grid(&r);
+  return r.kern;
+}
+
 // With short rows joined, and these again.
 static const KernPlan *with_rows_joined(const Scheduling *s, const Kern *kern) {
   KernQuick joined;
   const KernPlan *apart = in_chunks_or_not(s, kern);
-  if (s->seg->share || !kern_join_grid(s->c, kern, &joined)) return apart;
+  if (s->seg->share || !kern_join_grid(s->c, widened(s, kern), &joined)) return apart;
   const Kern *named = with_suffix(s, joined.kern, "joined");
   return quick_or(&joined, with_rows_joined(s, named), apart);
 }

@@ -110,10 +110,45 @@ static void add_maps_apart(const Schedule *s, Candidates *out) {
   schedule_offer(s, out, &cand);
 }
 
+static bool is_of_width(const KernStm *map, const Term *width) {
+  return term_same(map->u.axis->width, width);
+}
+
+// Those of several maps that have one width in lanes, and the loops of the others as rows: where
+// the others have too few points to fill vectors, as a window that goes over a picture has.
+static void add_width_in_lanes(const Schedule *s, Candidates *out, const AxisStms *maps,
+                               const Term *width) {
+  Candidate cand = { .what = "inner points of one width in lanes, others as rows",
+                     .recipe = schedule_recipe(s),
+                     .weight = 2 * LANES };
+  AxisStms lanes = { 0 }, rows = schedule_innermost(s->kern);
+  vec_each (const KernStm **, map, maps)
+    if (is_of_width(*map, width)) vec_push(&lanes, *map);
+  if (lanes.count == maps->count) return;
+  vec_each (const KernStm **, map, &lanes)
+    map_in_lanes(&cand, *map, 2);
+  vec_each (const KernStm **, row, &rows)
+    if (!schedule_is_within(*row, &lanes)) schedule_add_row(s, &cand.recipe, *row);
+  schedule_offer(s, out, &cand);
+}
+
+static void add_widths_apart(const Schedule *s, Candidates *out) {
+  AxisStms maps = maps_of_loops(s->kern);
+  if (s->in_place) return;
+  for (int i = 0; i < maps.count; i++) {
+    const Term *width = maps.at[i]->u.axis->width;
+    bool known = !kern_host_knows(s->kern, width);
+    for (int k = 0; k < i; k++)
+      known = known || is_of_width(maps.at[k], width);
+    if (!known) add_width_in_lanes(s, out, &maps, width);
+  }
+}
+
 void schedule_within(const Schedule *s, Candidates *out) {
   add_lanes_within(s, out, 4, 2);
   add_lanes_within(s, out, 1, 2);
   add_maps_apart(s, out);
+  add_widths_apart(s, out);
 }
 
 // ---- lanes around loops

@@ -17,7 +17,8 @@
 #include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
-enum { SHORT_ROW = 32, LONG_SUM = 32 };
+// A sum of few elements is worth a division where vectors would have hardly a point of a row.
+enum { SHORT_ROW = 32, LONG_SUM = 16, TINY_ROW = 8, SUM = 4 };
 
 typedef struct Joining {
   Compiler *c;
@@ -192,7 +193,10 @@ static const Term *is_worth_it(const Kern *kern, const Axis *inner) {
     const KernStm *stm = &inner->body->stms[i];
     if (stm->kind != KERN_AXIS) continue;
     if (!kern_host_knows(kern, stm->u.axis->width)) return NULL;
-    worth = term_and(worth, term_at_most(term_i64(LONG_SUM), stm->u.axis->width));
+    const Term *sum = stm->u.axis->width,
+               *is_tiny = term_less(inner->width, term_i64(TINY_ROW));
+    const Term *few = term_and(is_tiny, term_at_most(term_i64(SUM), sum));
+    worth = term_and(worth, term_or(term_at_most(term_i64(LONG_SUM), sum), few));
   }
   return worth;
 }
