@@ -62,6 +62,7 @@ static bool run_fix_order(Compiler *c, Program *p, const Pass *pass) {
 static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
   if (p->flatten.workers) p->core = flat_for_workers(c, p->core, p->flatten.blocks);
+  if (p->flatten.mixed) p->core = flat_keep_alike(c, p->core, p->flatten.reproducible);
   return p->core != NULL;
 }
 
@@ -109,11 +110,13 @@ const Core *pipeline_for_gpus(Compiler *c, const Core *flat) {
 static bool run_lower(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
   if (!pipeline_read_recipes(c, p)) return false;
-  p->imp[PROFILE_CPU] = imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes);
+  bool mixed = p->flatten.mixed;
+  p->imp[PROFILE_CPU] =
+      imp_lower(c, pipeline_in_order(c, p), PROFILE_CPU, p->recipes, mixed);
   book_finish(c, p->recipes);
   if (p->imp[PROFILE_CPU])
-    p->imp[PROFILE_GPU] =
-        imp_lower(c, pipeline_for_gpus(c, with_rooms(c, p->core)), PROFILE_GPU, NULL);
+    p->imp[PROFILE_GPU] = imp_lower(c, pipeline_for_gpus(c, with_rooms(c, p->core)),
+                                    PROFILE_GPU, NULL, mixed);
   return p->imp[PROFILE_GPU] != NULL;
 }
 

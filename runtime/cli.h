@@ -19,7 +19,8 @@ struct rt_cli {
   bool shows_result;        // as rank 0 was told
 #endif
 #ifdef RT_THREADS
-  int split;  // 0: not; workers on parts of each device
+  int split;          // 0: not; workers on parts of each device
+  const char *codes;  // "cpu,gpu": of the workers in turn; or NULL
 #endif
 };
 
@@ -98,7 +99,8 @@ static const struct rt_option rt_options[] = {
   { 0, "pretend", "LIMIT=N,...",
     "another device: local, memory, block, doubles, atomics64, wavefront", RT_OPT_PRETEND, 0 },
   { 0, "list-devices", NULL, "list the devices", RT_OPT_LIST_DEVICES, 0 },
-  { 0, "code", "cpu|gpu", "which code to run (by the device)", RT_OPT_CODE, 0 },
+  { 0, "code", "cpu|gpu", "which code to run (by the device); of several workers: cpu,gpu",
+    RT_OPT_CODE, 0 },
   { 0, "default-thread-block-size", "N", "size of work-groups", RT_OPT_DEFAULT, RT_KIND_GROUP },
   { 0, "default-group-size", "N", "the same", RT_OPT_DEFAULT, RT_KIND_GROUP },
   { 0, "default-grid-size", "N", "number of work-groups", RT_OPT_DEFAULT, RT_KIND_GRID },
@@ -219,6 +221,18 @@ RT_FN int rt_option_pretend(struct rt_config *cfg, const char *arg) {
   return 1;
 }
 
+#ifdef RT_THREADS
+// The first of "cpu,gpu", which is taken off: is it gpu?  -1: something else is there.
+RT_FN int rt_take_code(const char **codes) {
+  const char *at = *codes;
+  bool gpu = strncmp(at, "gpu", 3) == 0;
+  if (!gpu && strncmp(at, "cpu", 3) != 0) return -1;
+  at += 3;
+  *codes = *at == ',' && at[1] ? at + 1 : at;
+  return *at && *at != ',' ? -1 : gpu;
+}
+#endif
+
 // Options that set something in the configuration or take a number; 0 or the exit status.
 RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
                                  const char *arg) {
@@ -233,7 +247,14 @@ RT_FN int rt_apply_config_option(struct rt_cli *cli, const struct rt_option *o,
                           "\nhint: --tree shows its guards",
                           arg);
   case RT_OPT_CODE:
+#ifdef RT_THREADS
+    cli->codes = arg;
+    while (rt_take_code(&arg) >= 0)
+      if (!*arg) return 0;
+    arg = cli->codes;
+#else
     if (RT_NAME(context_config_set_code)(cfg, arg) == 0) return 0;
+#endif
     return rt_usage_error("--code: expected cpu or gpu, found %s", arg);
   case RT_OPT_BACKEND:
     if (RT_NAME(context_config_set_backend)(cfg, arg) == 0) return 0;

@@ -330,6 +330,10 @@ struct rt_ahead {
   int count;
 };
 
+// Which devices the workers of a program may have: of one kind; of any that run the same code, as
+// the code for CPUs and that for GPUs exchange in different orders; or of any.
+enum rt_kinds { RT_KINDS_ONE, RT_KINDS_ONE_CODE, RT_KINDS_ANY };
+
 struct rt_program {
   const char *source;  // "matmul.fl"
   const char *const
@@ -354,6 +358,7 @@ struct rt_program {
   int size_count;
   const struct rt_preset *presets;  // decisions by sizes that were tuned (decision.h)
   int preset_count;
+  enum rt_kinds kinds;
   bool exact_floats;  // results must not depend on the code: as with --exact-floats
   const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
   const struct rt_constants *constants;

@@ -37,8 +37,9 @@ RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_
   const struct rt_workers *w = ctx->config->workers;
   struct rt_block all = { 0, width, 1, 0, width };
   bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
-  if (w->size == 1 || width < 1 || (!callers && !rt_guard(ctx, guard, par, 0, 0)))
-    return all;
+  if (w->size == 1 || width < 1) return all;
+  // What each does whole differs in its last digits where devices do.
+  if (!callers && !w->mixed && !rt_guard(ctx, guard, par, 0, 0)) return all;
   struct rt_block block = rt_block_of(w, width, w->rank);
   for (int i = 0; i < w->size; i++) {
     int64_t count = rt_block_of(w, width, i).count;
@@ -81,6 +82,14 @@ RT_FN int rt_workers_fail(struct rt_context *ctx, int from, int error) {
   return (int)failure.code;
 }
 
+// The end of a meeting, with what this worker waits for the others.
+RT_FN int rt_meeting_end(struct rt_workers *w) {
+  int64_t began = rt_time_ns();
+  int least = rt_transport_end(w);
+  w->waited += rt_time_ns() - began;
+  return least;
+}
+
 // If the worker with the lowest rank that has failed is `first`; there may be none.
 RT_FN int rt_workers_heard(struct rt_context *ctx, int first, int error) {
   return first == ctx->config->workers->size ? RT_OK : rt_workers_fail(ctx, first, error);
@@ -92,7 +101,21 @@ RT_FN int rt_workers_agree(struct rt_context *ctx, int error) {
   if (w->size == 1 || w->failed) return error ? error : late;
   if (!error) error = late;
   rt_transport_begin(w, error ? w->rank : w->size, NULL);
-  return rt_workers_heard(ctx, rt_transport_end(w), error);
+  return rt_workers_heard(ctx, rt_meeting_end(w), error);
+}
+
+// Who has failed says so in the same breath.
+RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,
+                           int64_t local_bytes, int64_t step, bool *taken) {
+  struct rt_workers *w = ctx->config->workers;
+  *taken = rt_guard(ctx, guard, par, local_bytes, step);
+  if (!w->mixed) return RT_OK;
+  int error = rt_workers_await(ctx);
+  if (w->failed) return error;
+  rt_transport_begin(w, error ? w->rank : w->size + *taken, NULL);
+  int least = rt_meeting_end(w);
+  *taken = least > w->size;
+  return rt_workers_heard(ctx, *taken ? w->size : least, error);
 }
 
 // ---- gathers
@@ -272,7 +295,7 @@ RT_FN int rt_workers_await(struct rt_context *ctx) {
   if (!u) return RT_OK;
   w->underway = NULL;
   int64_t began = rt_time_ns();
-  int error = rt_workers_heard(ctx, rt_transport_end(w), u->error);
+  int error = rt_workers_heard(ctx, rt_meeting_end(w), u->error);
   w->ns += rt_time_ns() - began;
   if (!error) error = rt_write(ctx, u->to, u->low_at, u->e.low_bytes, u->e.low);
   if (!error) error = rt_write(ctx, u->to, u->high_at, u->e.high_bytes, u->e.high);
@@ -451,26 +474,40 @@ RT_FN int rt_device_kind(const struct rt_context *ctx) {
   return (int)(rt_hash(hash, about, sizeof about) & ((1 << 30) - 1));
 }
 
-// Devices that round differently would not decide alike.
+RT_FN bool rt_workers_agree_on(struct rt_workers *w, int number) {
+  int least = rt_transport_least(w, number), most = -rt_transport_least(w, -number);
+  return least == most;
+}
+
+// Devices that round differently would not decide alike, unless the program sees to that.
 RT_FN int rt_workers_alike(struct rt_context *ctx) {
   struct rt_workers *w = ctx->config->workers;
-  int kind = rt_device_kind(ctx);
-  int least = rt_transport_least(w, kind), most = -rt_transport_least(w, -kind);
-  if (least == most) return RT_OK;
-  return rt_error(
-      ctx, RT_OTHER_ERROR,
-      "not supported yet: workers on devices of different kinds (%s, code for %s)",
-      ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
+  enum rt_kinds kinds = ctx->program->kinds;
+  w->mixed = !rt_workers_agree_on(w, rt_device_kind(ctx));
+  bool one_code = rt_workers_agree_on(w, ctx->gpu_code), first = ctx->gpu_code;
+  rt_transport_broadcast(w, 0, &first, (int64_t)sizeof first);
+  w->other_code = first != ctx->gpu_code;
+  if (!w->mixed || kinds == RT_KINDS_ANY || (kinds == RT_KINDS_ONE_CODE && one_code))
+    return RT_OK;
+  const char *what =
+      kinds == RT_KINDS_ONE
+          ? "not built for workers on devices of different kinds (--mixed)"
+          : "not supported yet: code for CPUs and for GPUs in one run of a "
+            "program where they exchange in different orders";
+  return rt_error(ctx, RT_OTHER_ERROR, "%s: %s, code for %s", what, ctx->device.name,
+                  ctx->gpu_code ? "gpu" : "cpu");
 }
 
 RT_FN int64_t rt_least_size(struct rt_workers *w, int64_t size) {
   return rt_transport_least(w, size < INT_MAX ? (int)size : INT_MAX);
 }
 
-// Parameters and sizes that decide must be the same, however many compute units the devices have.
+// Parameters and sizes that decide must be the same, however many compute units the devices have;
+// those of different kinds decide together where it matters.
 RT_FN void rt_workers_settle(struct rt_context *ctx) {
   struct rt_workers *w = ctx->config->workers;
   int64_t count = ctx->program->tuning_count;
+  if (w->mixed) return;
   rt_transport_broadcast(w, 0, ctx->params, count * (int64_t)sizeof *ctx->params);
   ctx->device.local_bytes = rt_least_size(w, ctx->device.local_bytes);
   ctx->device.max_group_size = rt_least_size(w, ctx->device.max_group_size);
@@ -614,18 +651,32 @@ RT_FN void rt_workers_note(struct rt_workers *w, const char *bytes, size_t lengt
 
 RT_FN int rt_workers_have_read(struct rt_context *ctx, const char *file) {
   struct rt_workers *w = ctx->config->workers;
-  int hash = (int)(w->read & INT_MAX);
-  int least = rt_transport_least(w, hash), most = -rt_transport_least(w, -hash);
-  if (least == most) return RT_OK;
+  if (rt_workers_agree_on(w, (int)(w->read & INT_MAX))) return RT_OK;
   return rt_error(ctx, RT_OTHER_ERROR, "%s is not the same for all workers", file);
+}
+
+// What each worker was busy with in the last call, in the order of the ranks; only rank 0 says it.
+RT_FN int rt_workers_busy(struct rt_context *ctx, struct rt_text *out) {
+  struct rt_workers *w = ctx->config->workers;
+  const struct rt_gathered g = rt_gathered_values(w, sizeof w->busy);
+  char *staged = NULL;
+  int error = rt_stage(ctx, rt_all_bytes(&g), &staged);
+  if (!error) ((int64_t *)(void *)staged)[w->rank] = w->busy;
+  error = rt_workers_agree(ctx, error);
+  if (error) return error;
+  if (!rt_transport_gather(w, staged, &g)) return rt_too_large(ctx, &g);
+  for (int i = 0; i < w->size; i++)
+    rt_text_printf(out, "%.3f\n", (double)((const int64_t *)(void *)staged)[i] / 1e3);
+  return RT_OK;
 }
 
 RT_FN void rt_workers_report(struct rt_context *ctx) {
   const struct rt_workers *w = ctx->config->workers;
   rt_log(ctx,
          "worker %d of %d: %" PRId64 " gathers, %" PRId64 " bytes sent, %" PRId64
-         " received, %" PRId64 " us",
-         w->rank, w->size, w->gathers, w->sent, w->received, w->ns / 1000);
+         " received, %" PRId64 " us, %" PRId64 " us waited",
+         w->rank, w->size, w->gathers, w->sent, w->received, w->ns / 1000,
+         w->waited / 1000);
 }
 #endif
 // End gather.h

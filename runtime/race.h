@@ -15,6 +15,10 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
   if (!error) error = rt_sync(ctx);
   if (!error) rt_trace_begin_call(ctx);
   int64_t start = rt_time_ns();
+#ifdef RT_WORKERS
+  struct rt_workers *w = ctx->config->workers;
+  int64_t waited = w->waited;
+#endif
   if (!error) {
     error = entry->call(ctx, out, args);
     if (!error) {
@@ -23,6 +27,9 @@ RT_FN int rt_timed_call(struct rt_context *ctx, const struct rt_entry_point *ent
     }
   }
   *ns = rt_time_ns() - start;
+#ifdef RT_WORKERS
+  w->busy = *ns - (w->waited - waited);
+#endif
   if (!error) rt_trace_end_call(ctx, *ns);
   for (int i = 0; i < copied; i++)
     if (entry->inputs[i].unique) rt_value_free(ctx, entry->inputs[i].type, &args[i]);

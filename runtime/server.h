@@ -735,6 +735,17 @@ RT_FN int rt_command_param_value(struct rt_server *s) {
   return RT_OK;
 }
 
+#ifdef RT_WORKERS
+// Ours: what each worker took of the last call.
+RT_FN int rt_command_worker_times(struct rt_server *s) {
+  struct rt_text t = { NULL, 0, 0 };
+  int error = rt_workers_busy(s->ctx, &t);
+  if (!error) rt_say("%s", t.data);
+  rt_text_free(&t);
+  return error;
+}
+#endif
+
 // Ours: the value, the most that it may be (0: no limit of its own), and what it follows.
 RT_FN int rt_command_param_about(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
@@ -799,13 +810,17 @@ RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
 // GPUs runs on CPUs in tests alone, where to optimise it takes longer than to run it.  The third
 // is for versions that only tests run: what is built from then on is not optimised either.
 RT_FN int rt_command_code(struct rt_server *s) {
-  bool gpu = strcmp(s->words[1], "gpu") == 0;
+  bool gpu = strcmp(s->words[1], "gpu") == 0, swaps = false;
   if (!gpu && strcmp(s->words[1], "cpu") != 0)
     return rt_fail_command(s, "expected cpu or gpu, found", s->words[1]);
+#ifdef RT_WORKERS
+  swaps = s->ctx->config->workers->other_code;  // rank 0 gets what is said
+#endif
+  gpu ^= swaps;
   if (!gpu && s->ctx->cuda)
     return rt_error(s->ctx, RT_OTHER_ERROR, "code for CPUs does not run on CUDA devices");
   rt_switch_code(s->ctx, gpu);
-  bool quick = gpu || s->word_count > 2;
+  bool quick = gpu || swaps || s->word_count > 2;
   s->ctx->quick_builds = quick && !s->ctx->device.is_gpu;
   return RT_OK;
 }
@@ -990,6 +1005,9 @@ static const struct rt_command rt_commands[] = {
   { "destruct", 1, -1, rt_command_destruct },
   { "set_path", 0, 1, rt_command_set_path },
   { "code", 1, 2, rt_command_code },
+#ifdef RT_WORKERS
+  { "worker_times", 0, 0, rt_command_worker_times },
+#endif
   { "tree", 0, 0, rt_command_tree },
   { "race", 3, -1, rt_command_race },
   { "kernel_times", 2, -1, rt_command_kernel_times },

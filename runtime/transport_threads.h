@@ -331,6 +331,17 @@ RT_FN void rt_cli_member_main(struct rt_team *team, int rank, void *state) {
   if (rank > 0 && rt_out != stderr) fclose(rt_out);
 }
 
+// Of "cpu,gpu" each in turn.
+RT_FN int rt_code_of_member(const struct rt_cli *cli, int rank) {
+  const char *at = cli->codes;
+  int code = cli->cfg->code;
+  for (int i = 0; at && i <= rank; i++) {
+    if (!*at) at = cli->codes;
+    code = rt_take_code(&at);
+  }
+  return code;
+}
+
 // Everything of the configuration is only read from now on, but for what belongs to one worker.
 RT_FN void rt_cli_member_set(struct rt_cli_member *m, struct rt_team *team,
                              const struct rt_cli *cli, int rank) {
@@ -342,6 +353,7 @@ RT_FN void rt_cli_member_set(struct rt_cli_member *m, struct rt_team *team,
   m->workers.size = team->size;
   m->workers.neighbours = 1;
   m->workers.transport = &m->member;
+  m->config.code = rt_code_of_member(cli, rank);
   m->config.at_terminal = rank == 0 && cli->cfg->at_terminal;
   m->config.status_file = rank == 0 ? cli->cfg->status_file : 0;
 }

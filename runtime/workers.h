@@ -10,6 +10,7 @@
 
 struct rt_context;
 struct rt_mem;
+struct rt_text;
 
 enum { RT_MOST_WEIGHT = 1000000, RT_USUAL_WEIGHT = 100, RT_RACE_WEIGHTS = 64 };
 
@@ -19,11 +20,15 @@ struct rt_workers {
   int neighbours;   // workers on this machine, this one included
   int64_t gathers;  // that moved something
   int64_t sent,
-      received;   // bytes of arrays, as a worker that talks to each other one counts them
-  int64_t ns;     // in gathers, waiting included
-  bool failed;    // in this call, and all know it
-  bool divides;   // what is read is needed by rows: of binary values each reads its own
-  uint64_t read;  // a hash of what all have read
+      received;  // bytes of arrays, as a worker that talks to each other one counts them
+  int64_t ns;    // in gathers, and some of the waiting
+  int64_t waited;   // ns, for others to come to an exchange
+  int64_t busy;     // ns of the last call that was timed, without that
+  bool failed;      // in this call, and all know it
+  bool mixed;       // their devices are of different kinds, or run different code
+  bool other_code;  // this one does not run the code of rank 0
+  bool divides;     // what is read is needed by rows: of binary values each reads its own
+  uint64_t read;    // a hash of what all have read
   int64_t *weights;              // of each worker, for the sizes of blocks
   int weighing;                  // how often they were set
   void *transport;               // what the transport keeps of this worker
@@ -125,8 +130,8 @@ RT_FN bool rt_transport_deliver(struct rt_workers *w, struct rt_parcels *p);
 // entry point, so that nobody waits for one that has left; once in a call.
 RT_FN int rt_workers_agree(struct rt_context *ctx, int error);
 
-// When the context has been made, or not (`error`): the same parameters for all; an error if their
-// devices are not of one kind.
+// When the context has been made, or not (`error`): the same parameters for all, unless their
+// devices are of different kinds; an error if they are, and the program is not made for that.
 RT_FN int rt_workers_begin(struct rt_context *ctx, int error);
 // The same parameters and sizes for all, where they decide.
 RT_FN void rt_workers_settle(struct rt_context *ctx);
@@ -137,6 +142,8 @@ RT_FN char *rt_workers_input(struct rt_workers *w, size_t *length);
 RT_FN bool rt_workers_line(struct rt_workers *w, bool heard, char **line,
                            size_t *capacity);
 RT_FN void rt_workers_report(struct rt_context *ctx);
+// The microseconds that each worker has worked in the last call that was timed, in lines.
+RT_FN int rt_workers_busy(struct rt_context *ctx, struct rt_text *out);
 // Notes a value that was read, unless it was divided, and its length; an error unless all have
 // noted the same.
 RT_FN void rt_workers_note(struct rt_workers *w, const char *bytes, size_t length);
@@ -193,6 +200,10 @@ RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
 // all, as each worker has them then.
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
                                        int64_t width);
+// In programs for devices of different kinds: a guard whose branches hold exchanges is taken by all
+// workers if each of them would take it.
+RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,
+                           int64_t local_bytes, int64_t step, bool *taken);
 // to = all rows; `from` holds those of this worker.
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g);

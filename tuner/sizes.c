@@ -47,7 +47,7 @@ void sizes_find(Tuning *t) {
     p.operation = operation_of(p.name);
     read_about(m, &p);
     // 0: the code that runs has no such number.
-    if (p.value > 0) vec_push(&t->sizing.params, p);
+    if (p.value > 0 || sizes_is_weight(&p)) vec_push(&t->sizing.params, p);
   }
 }
 
@@ -75,7 +75,7 @@ static Weight *weight_of(Sizer *s, const char *kernel) {
   return &s->weights.at[s->weights.count - 1];
 }
 
-static void set_value(Tuning *t, const SizeParam *p, int64_t value) {
+void sizes_set(Tuning *t, const SizeParam *p, int64_t value) {
   measure_command(t->m,
                   text_format("set_tuning_param %s %lld", p->name, (long long)value));
 }
@@ -86,7 +86,7 @@ bool sizes_apply(Tuning *t) {
   measure_command(m, "pause_profiling");
   measure_command(m, "set_path");
   vec_each (const SizeParam *, p, &t->sizing.params)
-    if (p->value != p->before) set_value(t, p, p->value);
+    if (p->value != p->before) sizes_set(t, p, p->value);
   return measure_set_thresholds(m, t->choice.thresholds);
 }
 
@@ -262,9 +262,9 @@ static void tune_param(Sizer *s, SizeParam *p, double until) {
     near = near || !winner;
     if (!winner) continue;
     double error, ratio = contest_ratio(&c, winner, &error);
-    set_value(s->t, p, winner->value);
+    sizes_set(s->t, p, winner->value);
     if (!sizes_hold(s->t, on)) {
-      set_value(s->t, p, p->value);
+      sizes_set(s->t, p, p->value);
       return;
     }
     p->reason =
@@ -288,7 +288,7 @@ static const char *settings_before(const Tuning *t) {
 static void take_back(Sizer *s) {
   vec_each (SizeParam *, p, &s->t->sizing.params) {
     if (p->value == p->before) continue;
-    set_value(s->t, p, p->before);
+    sizes_set(s->t, p, p->before);
     p->value = p->before;
     p->reason = NULL;
   }
@@ -321,6 +321,7 @@ static void tune_all(Sizer *s) {
   measure_command(t->m, "pause_profiling");
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
     if (s->all[d] && child_now() < s->until) weigh(s, d);
+  sizes_balance(t, s->all, (child_now() + s->until) / 2);
   SizeTurns turns = turns_of(s);
   for (int i = 0; i < turns.count; i++) {
     double now = child_now(), left = s->until - now;

@@ -9,9 +9,15 @@ void sizes_choose(Tuning *t);
 // data sets that `on` has.
 void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on);
 
-// ---- for shared.c
+// Gives the workers, if there are several, the shares of the work that they finish at the same
+// time, where that is better on these data sets (balance.c).
+void sizes_balance(Tuning *t, const bool *on, double until);
+
+// ---- for shared.c and balance.c
 
 bool sizes_is_weight(const SizeParam *p);                      // the share of a worker
+// The program has it from now on.
+void sizes_set(Tuning *t, const SizeParam *p, int64_t value);
 const char *sizes_setting(const SizeParam *p, int64_t value);  // "NAME=4"
 // Is there a parameter of the entry point that has its value?
 bool sizes_is_followed(const Tuning *t, const SizeParam *p);

@@ -368,9 +368,9 @@ static const char *program_key(const Program *program) {
   add_compiler(hash, program->flatten.workers == WORKERS_MPI);
   hash_text(hash, level_option(COMPILE_OPTIMISED));
   hash_text(hash,
-            text_format("flatten %d %d %d %d", (int)program->flatten.mode,
+            text_format("flatten %d %d %d %d %d", (int)program->flatten.mode,
                         program->flatten.max_versions, (int)program->flatten.workers,
-                        program->flatten.reproducible));
+                        program->flatten.mixed, program->flatten.reproducible));
   add_file(hash, program->path, program->file->text, program->file->length);
   vec_each (const SourceFile *const *, file, &program->checked->imports)
     add_file(hash, (*file)->path, (*file)->text, (*file)->length);

@@ -22,6 +22,7 @@ static const Option option_rows[] = {
   { OPTION_WORKERS, 0, "workers", NULL,
     "for several devices, or parts of one, each with a thread of the process "
     "([machines.md](machines.md#several-devices-of-a-process))", NULL },
+  MIXED_OPTION,
   OPTIONS_END
 };
 // clang-format on

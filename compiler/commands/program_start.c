@@ -56,6 +56,7 @@ bool program_start_option(ProgramStart *s, int option, const char **message) {
   case OPTION_RECIPE: s->recipe = optarg; return true;
   case OPTION_FLATTEN:
   case OPTION_MAX_VERSIONS:
+  case OPTION_MIXED:
   case OPTION_REPRODUCIBLE:
     *message = set_flatten_option(&s->flatten, option);
     return true;

@@ -12,6 +12,7 @@ static const Option option_rows[] = {
   RECIPE_OPTION,
   { 0, 0, "mpi", "N", "as N processes of an MPI job ([machines.md](machines.md))", NULL },
   { 0, 0, "workers", "N", "on N parts of the device, or of each of `-d '#0,#1'`", NULL },
+  MIXED_OPTION,
   OPTIONS_END
 };
 // clang-format on
@@ -110,6 +111,8 @@ static const char *take_option(RunCommand *r, int argc, char **argv, int *at) {
   const char *most = value_of("--max-versions", argc, argv, at);
   if (most && !*most) return "--max-versions needs an argument";
   if (most) return set_max_versions(&r->flatten, most);
+  r->flatten.mixed |= strcmp(argv[*at], "--mixed") == 0;
+  if (strcmp(argv[*at], "--mixed") == 0) return NULL;
   r->flatten.reproducible |= strcmp(argv[*at], "--reproducible") == 0;
   if (strcmp(argv[*at], "--reproducible") == 0) return NULL;
   const char *recipe = value_of("--recipe", argc, argv, at);

@@ -42,6 +42,7 @@ const char *set_flatten_option(FlattenOptions *options, int option) {
   if (option == OPTION_MPI) options->workers = WORKERS_MPI;
   if (option == OPTION_WORKERS) options->workers = WORKERS_THREADS;
   if (options->workers) options->blocks = true;
+  if (option == OPTION_MIXED) options->mixed = true;
   if (option == OPTION_REPRODUCIBLE) options->reproducible = true;
   if (option == OPTION_FLATTEN) return set_flatten_mode(options, optarg);
   return option == OPTION_MAX_VERSIONS ? set_max_versions(options, optarg) : NULL;

@@ -7,8 +7,8 @@
 // --flatten=incremental|moderate|full|outer and --max-versions N; NULL, or what is wrong.
 const char *set_flatten_mode(FlattenOptions *options, const char *text);
 const char *set_max_versions(FlattenOptions *options, const char *text);
-// And --reproducible, by the number of their option and `optarg`; other options are none of its
-// business.
+// And --mpi, --workers, --mixed and --reproducible, by the number of their option and `optarg`;
+// other options are none of its business.
 const char *set_flatten_option(FlattenOptions *options, int option);
 // Of --code: NULL, or what is wrong with the name.
 const char *profile_option(const char *name, Profile *out);
@@ -55,7 +55,16 @@ FlattenOptions default_flatten_options(void);
         "tries, as parameters",                                                         \
         NULL                                                                            \
   }
-// The rows of --mpi and --workers.
+// The row of --mixed.
+#define MIXED_OPTION                                                                 \
+  {                                                                                  \
+    OPTION_MIXED, 0, "mixed", NULL,                                                  \
+        "with several workers: on devices of different kinds, each with code of its " \
+        "own ([machines.md](machines.md#devices-of-different-kinds))",               \
+        NULL                                                                         \
+  }
+
+// The rows of --mpi, --workers and --mixed.
 #define WORKERS_OPTIONS                                               \
   { OPTION_MPI,                                                       \
     0,                                                                \
@@ -67,7 +76,8 @@ FlattenOptions default_flatten_options(void);
   {                                                                   \
     OPTION_WORKERS, 0, "workers", NULL,                               \
         "for several devices, or parts of one, in the same way", NULL \
-  }
+  },                                                                  \
+      MIXED_OPTION
 
 // The row of --mpi N.
 #define MPI_OPTION                                                            \

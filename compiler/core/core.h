@@ -217,22 +217,29 @@ struct Exp {
     // rows are divided among, which of them this one is, and how many rows the largest block has.
     // One worker does all if the guard is not taken.
     struct { const Guard *guard; Atom width; } split;
+    // Each place where workers exchange something has a number, `site`, in programs for devices of
+    // different kinds (flat_keep_alike); else 0.
+    //
     // The blocks of so many workers in order, `total` rows; of this one: `count` rows from row
     // `start` on, or a scalar, which is a block of one.  Every worker has the result.
-    struct { Atom workers, total, start, count, value; } gather;
+    struct { Atom workers, total, start, count, value; int site; } gather;
     // The rows of this worker's block with so many rows before and after it (constants), those of
     // others, as far as the array has them: `extent` rows in all.  In a ring the last row comes
     // before the first one, so that all have them; a single worker's border is its block.
-    struct { Atom workers, total, start, count, before, after, extent, block; bool ring; } border;
+    struct {
+      Atom workers, total, start, count, before, after, extent, block;
+      bool ring;
+      int site;
+    } border;
     // Rows `first` to first + rows of what the blocks of all workers hold in order, `total` rows;
     // each may want others.  Of this worker: `count` rows from row `start` on; blocks may be of any
     // sizes.  A single worker's block is all rows.
-    struct { Atom workers, total, start, count, first, rows, block; } fetch;
+    struct { Atom workers, total, start, count, first, rows, block; int site; } fetch;
     // This worker's block, `count` of `total` rows from row `start` on, with the values that all
     // workers have for it, elements or rows of their own: values[k] belongs to place positions[k]
     // of such in all rows, one after the other; who names another place is left out.  Of the
     // values for one place the last in the order of the workers, and of each one's points, stays.
-    struct { Atom workers, total, start, count, block, positions, values; } deliver;
+    struct { Atom workers, total, start, count, block, positions, values; int site; } deliver;
   } u;
 };
 

@@ -113,7 +113,7 @@ const Exp *exp_split(const Guard *guard, Atom width) {
 
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value) {
   return new_node(Exp, .kind = EXP_GATHER,
-                  .u.gather = { workers, total, start, count, value });
+                  .u.gather = { workers, total, start, count, value, 0 });
 }
 
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
@@ -121,21 +121,21 @@ const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
   return new_node(Exp, .kind = EXP_BORDER,
                   .u.border = { gather->u.gather.workers, gather->u.gather.total,
                                 gather->u.gather.start, gather->u.gather.count, before,
-                                after, extent, gather->u.gather.value, ring });
+                                after, extent, gather->u.gather.value, ring, 0 });
 }
 
 const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows) {
   return new_node(Exp, .kind = EXP_FETCH,
                   .u.fetch = { gather->u.gather.workers, gather->u.gather.total,
                                gather->u.gather.start, gather->u.gather.count, first,
-                               rows, gather->u.gather.value });
+                               rows, gather->u.gather.value, 0 });
 }
 
 const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values) {
   return new_node(Exp, .kind = EXP_DELIVER,
                   .u.deliver = { gather->u.gather.workers, gather->u.gather.total,
                                  gather->u.gather.start, gather->u.gather.count,
-                                 gather->u.gather.value, positions, values });
+                                 gather->u.gather.value, positions, values, 0 });
 }
 
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {

@@ -38,6 +38,7 @@ typedef struct EmitOptions {
   const char *header_name;  // "matmul.h": what a library's C file includes
   bool library;
   Workers workers;
+  bool mixed;  // for workers on devices of different kinds
   bool reproducible;
   bool little_use;                    // it will run on little
   const char *tree_text, *tree_json;  // the version tree, or NULL

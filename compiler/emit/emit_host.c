@@ -203,6 +203,18 @@ static void race_end(CodeText *c, const ImpStm *stm) {
   c_close(c);
 }
 
+// What the workers exchange in the branches all of them must: they decide together.
+static bool is_decided_together(const CodeText *c, const ImpStm *stm) {
+  return c->e->options.mixed && (imp_exchanges(&stm->u.guard.then_body) ||
+                                 imp_exchanges(&stm->u.guard.else_body));
+}
+
+static void guard_of_all(CodeText *c, const ImpStm *stm, int index) {
+  c_line(c, "bool taken = false;");
+  try(c, text_format("rt_workers_guard(ctx, %d, par, local_bytes, step, &taken)", index));
+  host_branches(c, "taken", &stm->u.guard.then_body, &stm->u.guard.else_body);
+}
+
 static void guard_branches(CodeText *c, const ImpStm *stm, int index) {
   const char *condition = text_format("rt_guard(ctx, %d, par, local_bytes, step)", index);
   host_branches(c, condition, &stm->u.guard.then_body, &stm->u.guard.else_body);
@@ -234,7 +246,9 @@ static void host_guard(CodeText *c, const ImpStm *stm) {
   c_line(c, "const int64_t local_bytes = %s;", c_saturating(c, stm->u.guard.local_bytes));
   c_line(c, "const int64_t step = %s;",
          stm->u.guard.step ? c_saturating(c, stm->u.guard.step) : "0");
-  if (c->e->options.library)
+  if (is_decided_together(c, stm))
+    guard_of_all(c, stm, index);
+  else if (c->e->options.library)
     guard_branches(c, stm, index);
   else
     guard_with_race(c, stm, index);

@@ -361,6 +361,13 @@ static void member(Text *t, const char *table, int count) {
               count);
 }
 
+static const char *kinds_of_workers(const Emit *e) {
+  if (!e->options.mixed) return "RT_KINDS_ONE";
+  return imp_same_exchanges(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU])
+             ? "RT_KINDS_ANY"
+             : "RT_KINDS_ONE_CODE";
+}
+
 void emit_tables(Emit *e, Text *t) {
   checks_table(e, t);
   tuning_table(e, t);
@@ -391,7 +398,8 @@ void emit_tables(Emit *e, Text *t) {
   member(t, "entries", e->entries.count);
   member(t, "sizes", e->sizes.count);
   member(t, "presets", presets);
-  text_add(t, e->options.reproducible ? "\n    true," : "\n    false,");
+  text_printf(t, "\n    %s, %s,", kinds_of_workers(e),
+              e->options.reproducible ? "true" : "false");
   text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
   member(t, "constants", e->constants.count);
   text_add(t, "\n  };\n  return &program;\n}\n");

@@ -31,6 +31,7 @@ typedef struct FlattenOptions {
   Text *trace;       // "file:line:col: G3" per rule that fired, or NULL
   Workers workers;   // several: flat_for_workers
   bool blocks;  // callers hand in what #[blocks(..)] names as blocks: compiled programs
+  bool mixed;   // several: on devices of different kinds, each with its own code
   bool reproducible;  // what combines floats does so in one order: fix_order
 } FlattenOptions;
 
@@ -87,6 +88,11 @@ const Core *flat_tables(Compiler *c, const Core *flat);
 // Flat -> Flat: for several workers (workers.h), of which each does a part.  blocks: the parameters
 // that entry points name so hold this worker's rows, and so do results of as many.
 const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks);
+
+// Flat -> Flat, behind that, for workers on devices of different kinds: what all compute and could
+// come out otherwise somewhere, as one of them has it; exchanges get their numbers.  fixed: sums
+// and products of floats are rounded alike (--reproducible).
+const Core *flat_keep_alike(Compiler *c, const Core *flat, bool fixed);
 
 // Reports violations of the promises above through bug().
 void flat_check(Compiler *c, const Core *flat);

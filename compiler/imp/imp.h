@@ -329,6 +329,7 @@ struct ImpStm {
           *room;  // so many rows lie before the block in `from`, and those after a border
                   // behind it; NULL: it lies alone
       bool each, ring;      // every worker has one row; see EXP_BORDER
+      int site;             // its number, if it has one
       const ImpExp *later;  // of EXP_BORDER: does IMP_AWAIT follow?  NULL: it does not
       const Mem *positions, *values;  // of EXP_DELIVER; or NULL
       const ImpExp *points, *unit;    // that have those; the elements of each value
@@ -414,9 +415,11 @@ typedef struct ImpProgram {
   int function_count;
 } ImpProgram;
 
-// Flat -> Imp for one profile, by the recipes of the book (or NULL).  NULL after errors (already
+// Flat -> Imp for one profile, by the recipes of the book (or NULL).  mixed: other workers run the
+// other profile; all of them compute on the host what stands there.  NULL after errors (already
 // reported).
-ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book);
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book,
+                      bool mixed);
 
 // ---- building (imp_build.c)
 
@@ -545,6 +548,11 @@ ImpBlock imp_fuse_loops(Compiler *c, const ImpBlock *block, const Map *fresh);
 ImpBlock imp_forward_stores(Compiler *c, const ImpBlock *block);
 // Puts products into the sums that are their only readers (imp_contract.c).
 ImpBlock imp_contract(const ImpBlock *block);
+
+// Does the block hold an exchange between workers?
+bool imp_exchanges(const ImpBlock *block);
+// Do both programs have the same exchanges in the same order, in the same loops and branches?
+bool imp_same_exchanges(const ImpProgram *a, const ImpProgram *b);
 
 // Launches whose results nothing reads go.
 void imp_drop_dead(ImpProgram *program);

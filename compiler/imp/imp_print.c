@@ -290,6 +290,7 @@ static void print_split(Text *t, const ImpStm *stm) {
 static void print_gather(Text *t, const ImpStm *stm) {
   print_mem(t, stm->u.gather.to);
   text_add(t, " = gather ");
+  if (stm->u.gather.site) text_printf(t, "(%d) ", stm->u.gather.site);
   print_exp(t, stm->u.gather.total);
   text_add(t, " from ");
   print_exp(t, stm->u.gather.start);

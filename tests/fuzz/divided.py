@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--keep FOLDER] [--stencils | KIND] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--mixed] [--keep FOLDER] [--stencils | KIND] [PROGRAM..]
 
 Random programs of the kinds that versions.py makes (--idioms, --nests, ..), or borders.py; or these programs, with the values of their test blocks.  PROGRAM may be a folder of them.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
@@ -67,7 +67,7 @@ def check(options, folder, path, entry, text):
         return out
     for version in versions(options.flc, path, entry):
         for ranks in options.ranks:
-            how = ["--mpi", "--after", "distribute", "--ranks", str(ranks), "--path", f"V{version}"]
+            how = ["--mpi", "--after", "distribute", "--ranks", str(ranks), "--path", f"V{version}", *options.how]
             run = evaluated(options.flc, path, entry, text, *how)
             if run is not None and not same(options.flc, folder, expected, run):
                 out.append(f"{path} -e {entry}, V{version}, {ranks} workers: {text[:300]}\n  expected {expected.stdout[:300]}"
@@ -125,6 +125,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--ranks", type=lambda text: [int(word) for word in text.split(",")], default=[2, 3])
     parser.add_argument("--keep")
+    parser.add_argument("--mixed", dest="how", action="append_const", const="--mixed", default=[], help="programs for devices of different kinds")
     parser.add_argument("--stencils", action="store_true")
     add_kinds(parser)
     options = parser.parse_intermixed_args()

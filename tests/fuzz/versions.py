@@ -12,7 +12,7 @@ with --parts they are many functions that call each other (with --derivatives th
 with --blocks what groups of work-items share.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N] [--workers N] [--option OPTION]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N [--mixed]] [--option OPTION]
                    [--stage STAGE]
                    [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --partners | --blocks]
 
@@ -136,7 +136,7 @@ def run_batch(options, folder, seeds):
     command += [part for option in options.option for part in ("--pass-option", option)]
     command += ["--stage", options.stage] if options.stage else []
     command += ["--mpi", str(options.mpi)] if options.mpi else []
-    command += ["--workers", str(options.workers)] if options.workers else []
+    command += ["--workers", str(options.workers)] + ["--mixed"] * options.mixed if options.workers else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         return ""
@@ -172,6 +172,7 @@ def main():
     parser.add_argument("--option", action="append", default=[], help="of programs on the device")
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
     parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")
+    parser.add_argument("--mixed", action="store_true", help="with those, for CPUs and for GPUs in turn")
     options = parser.parse_args()
     if options.seconds is None:
         options.seconds = 600 if options.device else 20

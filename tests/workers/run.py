@@ -16,6 +16,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAM = os.path.join(HERE, "blocks.fl")
 ORDER = os.path.join(HERE, "order.fl")
 DIVIDED = os.path.join(HERE, "divided.fl")
+MIXED = os.path.join(HERE, "mixed.fl")
 RANKS = []  # those asked for; none: another number for each case, from 1 to 4
 FAILURE_SECONDS = 20
 NO_SIZE, NEGATIVE = "[3i32] -1i64", "Range 0..1..<-1 is invalid (a negative size)"
@@ -324,6 +325,30 @@ def in_order(flc, folder, start, option, far):
         if len(text) < 1000000:
             done = subprocess.run([flc, "eval", "--reproducible", "--after", "flatten", ORDER, "-e", entry], input=text, text=True, capture_output=True)
             check(same(flc, folder, done.stdout, path, "--tolerance", "0"), f"{entry}, the interpreter's bits ({start.__name__}): {done.stderr[:300]}")
+
+
+def mixed(flc, folder):
+    """Code for CPUs and for GPUs in one run: the interpreter's values; in each worker the same bits; failures; and who is not built for that."""
+    r, executable, plain = random.Random(9), os.path.join(folder, "mixed"), os.path.join(folder, "unmixed")
+    subprocess.run([flc, "build", "--workers", "--mixed", MIXED, "-o", executable], check=True)
+    subprocess.run([flc, "build", "--workers", MIXED, "-o", plain], check=True)
+    command, types = [executable] + options_for(executable), types_of(threads, [executable])
+    xs = {n: array([round(r.uniform(-3, 3), 3) for _ in range(n)], "f32") for n in (1, 70)}
+    cases = [(entry, xs[n] + rest) for n in xs for entry, rest in (("copies", " 3i64"), ("rounds", ""), ("chosen", " 2i64"), ("failing", " -1i64"))]
+    expected = [subprocess.run([flc, "eval", MIXED, "-e", entry], input=text, text=True, capture_output=True).stdout for entry, text in cases]
+    for codes in ("cpu,gpu", "gpu,cpu,gpu"):
+        session, ranks = Session(folder, types), codes.count(",") + 1
+        for entry, text in cases:
+            session.call(entry, text)
+        session.run(threads, ranks, command + ["--code", codes])
+        for (entry, text), result, path in zip(cases, expected, session.results):
+            check(os.path.exists(path) and same(flc, folder, result, path), f"{entry} by {codes}: {text[:60]}")
+    for at, speaker in ((0, 0), (69, 2)):
+        run = threads(3, command + ["-e", "failing", "--code", codes], xs[70] + f" {at}i64")
+        good = run.returncode != 0 and run.stdout == "" and run.stderr.count("error:") == 1 and f"worker {speaker} of 3: " in run.stderr
+        check(good, f"a failure at {at} by {codes}: {run.stdout}{run.stderr[:300]}")
+    run = threads(2, [plain, "-e", "copies", "--code", "cpu,gpu"], xs[70] + " 3i64")
+    check(run.returncode != 0 and "(--mixed)" in run.stderr and run.stderr.count("error:") == 1, f"not built for that: {run.stdout}{run.stderr[:300]}")
 
 
 def divided(flc, folder, start, option, far):
@@ -725,6 +750,7 @@ def main():
                 measured(flc, folder)
             if start == threads:
                 team(flc, folder)
+                mixed(flc, folder)
                 faults(flc, folder, command)
                 no_weights(command)
     print(f"{passed} passed, {failed} failed")

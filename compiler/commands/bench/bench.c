@@ -59,6 +59,7 @@ static const Option option_rows[] = {
   PROGRAM_START_OPTIONS,
   MPI_OPTION,
   WORKERS_OPTION,
+  MIXED_OPTION,
   OPTIONS_END
 };
 // clang-format on

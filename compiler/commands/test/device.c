@@ -41,13 +41,20 @@ static const char *values_file(const TestDevice *d) {
 
 // ---- building
 
+// Workers of different kinds have each code in turn, beginning with that which is tested.
+static const char *codes_of_workers(const TestDevice *d) {
+  const char *first = profile_names[d->first];
+  if (!d->threads || !d->start->flatten.mixed) return first;
+  return d->first == PROFILE_GPU ? "gpu,cpu" : "cpu,gpu";
+}
+
 // What starts the program, or so many processes of it.
 static const char *const *device_command(const TestDevice *d) {
   ProgramStart start = *d->start;
   start.processes = d->processes;
   TextVec words = program_start_words(&start, d->path, d->executable);
   vec_push(&words, "--code");
-  vec_push(&words, profile_names[d->first]);
+  vec_push(&words, codes_of_workers(d));
   // What has little work, too, is divided, and made while small borders travel.
   if (d->processes || d->threads) {
     vec_push(&words, "--param");

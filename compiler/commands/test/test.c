@@ -41,6 +41,7 @@ static const Option option_rows[] = {
   PROGRAM_START_OPTIONS,
   MPI_OPTION,
   WORKERS_OPTION,
+  MIXED_OPTION,
   { OPT_SEED, 0, "seed", "N",
     "of the arguments that [properties](test-blocks.md#properties) are given; default 1", NULL },
   { OPT_EXCLUDE, 0, "exclude", "TAG", "leave out cases with this tag, too", NULL },

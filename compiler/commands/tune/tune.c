@@ -19,7 +19,7 @@ typedef struct Options {
   Vec(const char *) data, passed;  // passed: options of the program
   bool explain, check, no_log;
   int workers, processes;  // 0: one, in a program for one
-  bool reproducible;
+  bool mixed, reproducible;
 } Options;
 
 enum TuneOption {
@@ -90,6 +90,7 @@ static const Option option_rows[] = {
   { OPT_TUNING, 0, "tuning", "ENDING", NULL, NULL },
   MPI_OPTION,
   WORKERS_OPTION,
+  MIXED_OPTION,
   REPRODUCIBLE_OPTION,
   { OPTION_OF_FUTHARK, 0, "runs", "N", NULL, NULL },
   { OPTION_OF_FUTHARK, 0, "skip-compilation", NULL, NULL, NULL },
@@ -158,6 +159,7 @@ static bool apply(Options *o, int option, const char *arg) {
   case OPT_PASS: vec_push(&o->passed, arg); return true;
   case OPTION_MPI: mpi_allow_many(); return mpi_read_count(arg, &o->processes);
   case OPTION_WORKERS: return mpi_read_count(arg, &o->workers);
+  case OPTION_MIXED: o->mixed = true; return true;
   case OPTION_REPRODUCIBLE: o->reproducible = true; return true;
   case 'q': o->tuner.quiet = true; return true;
   default: return apply_number(o, option, arg);
@@ -225,6 +227,7 @@ static bool translate(Compiler *c, const Options *o, const char *scratch, Built 
                          .flatten = default_flatten_options() };
   if (o->workers) how.flatten.workers = WORKERS_THREADS;
   if (o->processes) how.flatten.workers = WORKERS_MPI;
+  how.flatten.mixed = o->mixed;
   how.flatten.reproducible = o->reproducible;
   if (!program || !compile_program_to_c(c, program, how, &result)) return false;
   const char *text = text_str(result.c);

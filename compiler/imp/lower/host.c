@@ -502,19 +502,19 @@ static void host_gather(Code *k, const Stm *stm) {
     from = host_dense(k, code_array(k, value), type);
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_GATHER,
-                        .u.gather = { .to = to,
-                                      .from = from.mem,
-                                      .value = is_scalar ? imp_atom(value) : NULL,
-                                      .workers = imp_atom(exp->u.gather.workers),
-                                      .total = imp_atom(exp->u.gather.total),
-                                      .start = imp_atom(exp->u.gather.start),
-                                      .count = imp_atom(exp->u.gather.count),
-                                      .row = arr.strides[0],
-                                      .room = room,
-                                      .each = atom_equal(exp->u.gather.total,
-                                                         exp->u.gather.workers) } });
+  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
+                              .u.gather = { .to = to,
+                                            .from = from.mem,
+                                            .value = is_scalar ? imp_atom(value) : NULL,
+                                            .workers = imp_atom(exp->u.gather.workers),
+                                            .total = imp_atom(exp->u.gather.total),
+                                            .start = imp_atom(exp->u.gather.start),
+                                            .count = imp_atom(exp->u.gather.count),
+                                            .row = arr.strides[0],
+                                            .room = room,
+                                            .each = atom_equal(exp->u.gather.total,
+                                                               exp->u.gather.workers),
+                                            .site = exp->u.gather.site } });
   code_bind(k, binder, arr);
 }
 
@@ -544,6 +544,7 @@ static void host_border(Code *k, const Stm *stm, const Body *body, int position)
                                             .after = imp_atom(exp->u.border.after),
                                             .room = room,
                                             .ring = exp->u.border.ring,
+                                            .site = exp->u.border.site,
                                             .later = later } });
   code_bind(k, binder, arr);
 }
@@ -564,7 +565,8 @@ static void host_fetch(Code *k, const Stm *stm) {
                                             .count = imp_atom(exp->u.fetch.count),
                                             .row = arr.strides[0],
                                             .first = imp_atom(exp->u.fetch.first),
-                                            .rows = imp_atom(exp->u.fetch.rows) } });
+                                            .rows = imp_atom(exp->u.fetch.rows),
+                                            .site = exp->u.fetch.site } });
   code_bind(k, binder, arr);
 }
 
@@ -596,7 +598,8 @@ static void host_deliver(Code *k, const Stm *stm) {
                                             .positions = positions,
                                             .values = put,
                                             .points = count,
-                                            .unit = unit } });
+                                            .unit = unit,
+                                            .site = exp->u.deliver.site } });
   code_bind(k, binder, arr);
 }
 
@@ -742,7 +745,8 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
   return out;
 }
 
-ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book) {
+ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book,
+                      bool mixed) {
   Lower lower = { .c = c,
                   .profile = profile,
                   .book = book,
@@ -766,7 +770,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook
   program->copies = lower.copies.at;
   program->copy_count = lower.copies.count;
   imp_drop_dead(program);
-  imp_keep_scalars(c, program);
+  if (!mixed) imp_keep_scalars(c, program);
   imp_heed_failures(program);
   return lower.failed ? NULL : program;
 }
