@@ -441,11 +441,14 @@ static Twofold twofold_power(Simplify *s, Atom x, int n) {
   return (Twofold){ most, error };
 }
 
-// The product in twice the digits; of what is infinite, or too great, the rest is NaN.
+// The product in twice the digits; of what is infinite, or too great, the rest is NaN, or infinite
+// with another sign.
 static const Exp *careful_product(Simplify *s, Atom x, int n) {
   LastFactors last = last_factors(s, x, n);
   Atom sum = simplify_let(s, "power", exp_op3(OP_FMA, last.left, last.right, last.rest));
-  Atom finite = simplify_let(s, "finite", exp_op2(OP_EQ, sum, sum));
+  Atom size = simplify_let(s, "size", exp_op1(OP_ABS, sum));
+  Atom highest = atom_const(prim_highest(atom_type(x).elem));
+  Atom finite = simplify_let(s, "finite", exp_op2(OP_LT, size, highest));
   Builder yes = builder_new(s->c, s->builder->loc),
           no = builder_new(s->c, s->builder->loc);
   Atom infinite = core_let(&no, "power", exp_op2(OP_MUL, last.left, last.right));

@@ -9,12 +9,12 @@ with --wide their arrays are so long that CPUs cut them into chunks.  With --che
 and what may fail stands in every place; with --nests each point of a map works on rows of its own, with
 --bits on numbers of few bits; with --cubes arrays of up to three dimensions are turned, cut, filtered and counted;
 with --parts they are many functions that call each other (with --derivatives theirs), with --partners bits of indices,
-with --blocks what groups of work-items share.
+with --blocks what groups of work-items share, with --pairs what points make of all pairs, of windows and of short rows.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N [--mixed]] [--option OPTION]
                    [--stage STAGE]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --partners | --blocks]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --pairs | --partners | --blocks]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -35,6 +35,7 @@ from idioms.blocks import BlocksGenerator
 from idioms.checks import CheckGenerator
 from idioms.cubes import CubesGenerator
 from idioms.nests import NestsGenerator
+from idioms.pairs import PairsGenerator
 from idioms.partners import PartnersGenerator
 from idioms.parts import PartsGenerator, SmoothPartsGenerator
 from idioms.smooth import SmoothGenerator
@@ -60,6 +61,7 @@ def add_kinds(parser):
     parser.add_argument("--checks", action="store_true", help="what may fail, in every place")
     parser.add_argument("--cubes", action="store_true", help="cubes and planes")
     parser.add_argument("--parts", action="store_true", help="functions that call each other")
+    parser.add_argument("--pairs", action="store_true", help="pairs, windows, short rows")
     parser.add_argument("--partners", action="store_true", help="bits of indices")
     parser.add_argument("--blocks", action="store_true", help="what groups share")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
@@ -74,6 +76,8 @@ def generator_of(seed, options):
         return CubesGenerator(seed)
     if options.blocks:
         return BlocksGenerator(seed)
+    if options.pairs:
+        return PairsGenerator(seed)
     if options.partners:
         return PartnersGenerator(seed)
     if options.parts:
@@ -127,12 +131,12 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.partners, options.blocks
+        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.pairs, options.partners, options.blocks
         if options.device and not any(families):  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
-               "--max-steps", "300000000" if options.wide or options.blocks else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
+               "--max-steps", "300000000" if options.wide or options.blocks or options.pairs else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += [part for option in options.option for part in ("--pass-option", option)]
     command += ["--stage", options.stage] if options.stage else []
     command += ["--mpi", str(options.mpi)] if options.mpi else []
