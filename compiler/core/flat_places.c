@@ -19,7 +19,7 @@ typedef struct MadeBy {
   int result;
 } MadeBy;
 
-// Of a map's parameter: the array, and the index of the element in it.
+// Of a map's parameter: the array, and the index of the element in it.  Of an array: the element, and its index.
 typedef struct Given {
   Atom array;
   const Atom *at;
@@ -87,7 +87,8 @@ typedef struct PairCode {
   Compiler *c;
   Builder *b;
   Subst *subst;
-  Map *maps;  // Var -> const MadeBy *: the maps, and what is repeated, within the nest
+  Map *maps;   // Var -> const MadeBy *: the maps, and what is repeated, within the nest
+  Map *known;  // Var -> const Given *: the element of such that was made last
 } PairCode;
 
 static bool pair_element(PairCode *p, Atom a, const Atom *at, Atom *out);
@@ -151,14 +152,28 @@ static bool element_of_nest(PairCode *p, const Soac *soac, int k, const Atom *at
   return body_element(p, soac->fn.body, k, at + 1, out);
 }
 
+static bool element_of_made(PairCode *p, const MadeBy *made, const Atom *at, Atom *out) {
+  const Exp *e = made->stm->exp;
+  if (e->kind == EXP_REPLICATE) return pair_element(p, e->u.replicate.value, at + 1, out);
+  return element_of_nest(p, &e->u.soac, made->result, at, out);
+}
+
+// Of what several maps read, once: else chains of such would double from map to map.
 static bool pair_element(PairCode *p, Atom a, const Atom *at, Atom *out) {
   const MadeBy *made = a.kind == ATOM_VAR ? map_get(p->maps, a.u.var) : NULL;
-  if (made && made->stm->exp->kind == EXP_REPLICATE)
-    return pair_element(p, made->stm->exp->u.replicate.value, at + 1, out);
-  if (made) return element_of_nest(p, &made->stm->exp->u.soac, made->result, at, out);
   int rank = atom_type(a).rank;
-  *out = subst_atom(p->subst, a);
-  if (rank) *out = core_let(p->b, "x", exp_index(*out, at, rank, false));
+  if (!made) {
+    *out = subst_atom(p->subst, a);
+    if (rank) *out = core_let(p->b, "x", exp_index(*out, at, rank, false));
+    return true;
+  }
+  const Given *known = map_get(p->known, a.u.var);
+  if (known && known->at == at) {
+    *out = known->array;
+    return true;
+  }
+  if (!element_of_made(p, made, at, out)) return false;
+  map_put(p->known, a.u.var, new_node(Given, .array = *out, .at = at));
   return true;
 }
 
@@ -172,7 +187,9 @@ static bool scalar_element(FlatPlaces *x, Builder *b, Atom array, const Atom *at
                            Atom *out) {
   const MadeBy *made = maker_of(x, array);
   if (!made || !is_nest(made->stm->exp) || !has_one_reader(x, array)) return false;
-  PairCode p = { .c = x->c, .b = b, .subst = subst_new(), .maps = map_new(NULL) };
+  PairCode p = {
+    .c = x->c, .b = b, .subst = subst_new(), .maps = map_new(NULL), .known = map_new(NULL)
+  };
   map_put(p.maps, array.u.var, made);
   return pair_element(&p, array, at, out);
 }
