@@ -19,7 +19,8 @@ typedef struct MadeBy {
   int result;
 } MadeBy;
 
-// Of a map's parameter: the array, and the index of the element in it.  Of an array: the element, and its index.
+// Of a map's parameter: the array, and the index of the element in it.  Of an array: the element,
+// and its index.
 typedef struct Given {
   Atom array;
   const Atom *at;

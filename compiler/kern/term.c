@@ -226,6 +226,18 @@ static bool divides_by_constant(const Term *t) {
          prim_bits(type) <= 32 && by && by->kind == TERM_CONST && by->u.constant.u.i > 0;
 }
 
+// What is left of `most` behind the term, below 0 if it has more.
+static int left_behind(const Term *t, int most) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  most--;
+  for (int i = 0; i < count && most >= 0; i++)
+    most = left_behind(operands[i], most);
+  return most;
+}
+
+bool term_is_long(const Term *t, int most) { return left_behind(t, most) < 0; }
+
 bool term_is_cheap(const Term *t) {
   const Term *operands[3];
   int count = term_operands(t, operands);

@@ -73,6 +73,9 @@ bool term_same(const Term *a,
 int term_operands(const Term *t, const Term **out);  // at most 3
 bool term_mentions(const Term *t, const Var *var);
 bool term_mentions_any(const Term *t, const Map *vars);  // Var -> anything
+// Has it more than so many operators and operands?  What is put together of lets, each of which
+// mentions others twice, gets as long as 2 to the number of lets.
+bool term_is_long(const Term *t, int most);
 // Does it take a few cycles, and never trap?
 bool term_is_cheap(const Term *t);
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),

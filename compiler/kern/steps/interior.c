@@ -31,7 +31,8 @@ enum {
   // and loads under masks go one by one.
   FEW_CHOSEN = 4,
   MOST_CHOSEN = 32,
-  MOST_FORMS = 3,  // of a block, but for the one that holds everywhere
+  MOST_BASE = 128,  // operators and operands of what a form begins with
+  MOST_FORMS = 3,   // of a block, but for the one that holds everywhere
   EVERYWHERE = (1 << GUESS_PLACES) - 1,
 };
 
@@ -155,7 +156,7 @@ static void add_inner_let(Interior *x, KernBuilder *b, const KernStm *stm) {
     return;
   }
   const Term *t = interior_term(x, stm->u.term);
-  if (interior_form(x, t, &form)) {
+  if (interior_form(x, t, &form) && !term_is_long(form.base, MOST_BASE)) {
     map_put(x->forms, stm->binders[0], mem_copy(&form, sizeof form));
     if (interior_is_closed(x, &form) && form.base->kind == TERM_CONST) t = form.base;
   } else
