@@ -11,8 +11,8 @@ static bool is_word(char c) {
   return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-// Where the number of a variable's name begins, `12` of `rows_12`; NULL: the word is no variable, or
-// a name of the prelude's.
+// Where the number of a variable's name begins, `12` of `rows_12`; NULL: the word is no variable,
+// or a name of the prelude's.
 static const char *number_in(const char *begin, const char *end) {
   const char *number = end;
   while (number > begin && is_digit(number[-1]))
@@ -38,8 +38,8 @@ static bool note_name(NumberedName *names, const char *begin, const char *number
          memcmp(names[n].begin, begin, name.length) == 0;
 }
 
-// The text with `$12` for `rows_12`: kernels that have the same one differ in names alone.  The text
-// itself if two names have one number.
+// The text with `$12` for `rows_12`: kernels that have the same one differ in names alone.  The
+// text itself if two names have one number.
 static const char *text_without_names(const char *text) {
   NumberedName names[MOST_VARIABLES] = { 0 };
   Text *t = text_new();
