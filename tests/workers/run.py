@@ -334,7 +334,7 @@ def mixed(flc, folder):
     subprocess.run([flc, "build", "--workers", MIXED, "-o", plain], check=True)
     command, types = [executable] + options_for(executable), types_of(threads, [executable])
     xs = {n: array([round(r.uniform(-3, 3), 3) for _ in range(n)], "f32") for n in (1, 70)}
-    cases = [(entry, xs[n] + rest) for n in xs for entry, rest in (("copies", " 3i64"), ("rounds", ""), ("chosen", " 2i64"), ("failing", " -1i64"))]
+    cases = [(entry, xs[n] + rest) for n in xs for entry, rest in (("copies", " 3i64"), ("rounds", ""), ("chosen", " 2i64"), ("failing", " -1i64"), ("renamed", " " + xs[n]))]
     expected = [subprocess.run([flc, "eval", MIXED, "-e", entry], input=text, text=True, capture_output=True).stdout for entry, text in cases]
     for codes in ("cpu,gpu", "gpu,cpu,gpu"):
         session, ranks = Session(folder, types), codes.count(",") + 1

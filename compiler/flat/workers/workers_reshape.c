@@ -4,6 +4,8 @@
 //     =>  let zs' = fetch of what the blocks of xs hold in order, the elements of this worker's zs
 //
 // Blocks of both have as many elements but for what division leaves over, so that little moves.
+// Rows that only get another name for their number (`xs :> [m]f32`) stay where they are, unless one
+// of the two is divided and the other not.
 #include "flat/rules.h"
 #include "flat/workers/workers.h"
 
@@ -38,6 +40,32 @@ static Atom fetch_elements(Builder *b, const RowPart *part, CoreType type,
                             elements_of_rows(b, to->count, type)));
 }
 
+static Atom reshaped(Builder *b, Name name, Atom elements, CoreType type,
+                     const RowSplit *to) {
+  Atom *dims = mem_copy(type.dims, sizeof *dims * (size_t)type.rank);
+  dims[0] = to->count;
+  return core_let(b, name, exp_reshape(dims, type.rank, elements));
+}
+
+// As many rows, of the same shape?
+static bool is_renaming(CoreType from, CoreType to) {
+  return from.rank == to.rank && type_same_shape(type_row(from), type_row(to));
+}
+
+// if workers == workers' then block else fetched
+static Atom renamed_rows(Spread *s, Builder *b, const RowPart *part, const Var *var,
+                         const RowSplit *to) {
+  Atom same = core_let(b, "same", exp_op2(OP_EQ, part->split->workers, to->workers));
+  Builder view = builder_new(s->c, b->loc), other = builder_new(s->c, b->loc);
+  Atom rows = reshaped(&view, var->name, part->block, var->type, to);
+  Atom fetched = reshaped(&other, var->name, fetch_elements(&other, part, var->type, to),
+                          var->type, to);
+  map_put(s->alike, same.u.var, same.u.var);
+  return core_let(
+      b, var->name,
+      exp_if(same, core_body(&view, &rows, 1), core_body(&other, &fetched, 1)));
+}
+
 bool spread_reshape(Spread *s, Builder *b, const Stm *stm) {
   const RowPart *part = spread_reshaped(s, stm);
   CoreType type = stm->binders[0]->type;
@@ -45,10 +73,10 @@ bool spread_reshape(Spread *s, Builder *b, const Stm *stm) {
   if (!to) return false;
   b->loc = stm->loc;
   core_add_stm(b, *stm);
-  Atom elements = fetch_elements(b, part, type, to);
-  Atom *dims = mem_copy(type.dims, sizeof *dims * (size_t)type.rank);
-  dims[0] = to->count;
-  Atom block = core_let(b, stm->binders[0]->name, exp_reshape(dims, type.rank, elements));
+  const Var *var = stm->binders[0];
+  Atom block = is_renaming(atom_type(part->block), type)
+                   ? renamed_rows(s, b, part, var, to)
+                   : reshaped(b, var->name, fetch_elements(b, part, type, to), type, to);
   spread_flow(s, block, part->block);
   map_put(s->parts, stm->binders[0], new_node(RowPart, block, to, s->loops));
   return true;
