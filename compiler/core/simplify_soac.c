@@ -84,6 +84,33 @@ static const Exp *drop_known_inputs(Simplify *s, const Exp *e) {
   return with_inputs(e, &fewer);
 }
 
+// The step from element to element of a literal of integers; false: not the same everywhere.
+static bool step_of_literal(const Exp *literal, Prim *step) {
+  PrimType type = literal->u.array.row.elem;
+  int count = literal->u.array.count;
+  const Atom *at = literal->u.array.atoms;
+  if (literal->u.array.row.rank > 0 || !prim_is_int(type) || !count) return false;
+  for (int i = 0; i < count; i++)
+    if (at[i].kind != ATOM_CONST) return false;
+  *step = prim_zero(type);
+  for (int i = 1; i < count; i++) {
+    uint64_t before = (uint64_t)at[i - 1].u.constant.u.i;
+    Prim next = prim_int(type, (int64_t)((uint64_t)at[i].u.constant.u.i - before));
+    if (i > 1 && next.u.i != step->u.i) return false;
+    *step = next;
+  }
+  return true;
+}
+
+// The iota that an array is, or that has the elements of a literal: [-1, 0, 1] is iota 3 (-1) 1.
+static const Exp *counting_input(const Simplify *s, Atom array) {
+  const Exp *def = simplify_def(s, array);
+  Prim step;
+  if (!def || def->kind == EXP_IOTA) return def;
+  if (def->kind != EXP_ARRAY || !step_of_literal(def, &step)) return NULL;
+  return exp_iota(atom_i64(def->u.array.count), def->u.array.atoms[0], atom_const(step));
+}
+
 static bool counts_from_zero(const Exp *iota) {
   return atom_is_i64(iota->u.iota.start, 0) && atom_is_i64(iota->u.iota.step, 1);
 }
@@ -106,11 +133,12 @@ static Lambda lambda_from_index(const Simplify *s, const Lambda *fn, int k,
 }
 
 // map f (iota n start step) => map (\i -> f (start + i * step)) (iota n 0 1)
+// map f [-1, 0, 1]          => map (\i -> f (i - 1)) (iota 3 0 1)
 static const Exp *normalise_iota(Simplify *s, const Exp *e) {
   Inputs in = inputs_of(e);
   for (int k = 0; k < in.count; k++) {
-    const Exp *def = simplify_def(s, in.arrays[k]);
-    if (!def || def->kind != EXP_IOTA || counts_from_zero(def)) continue;
+    const Exp *def = counting_input(s, in.arrays[k]);
+    if (!def || (counts_from_zero(def) && simplify_def(s, in.arrays[k]) == def)) continue;
     if (!prim_is_int(def->u.iota.type)) continue;
     Atom *arrays = new_array(Atom, in.count);
     for (int i = 0; i < in.count; i++)

@@ -1,7 +1,7 @@
-// filter n p xs  =>  let flags ys = map n p xs
-//                    let offsets = scan (+) 0 flags    let count = offsets[n-1]
-//                    in scatter n (\flag offset y -> (if flag then offset-1 else -1, y))
-//                       into scratch
+// filter n p xs  =>  let offsets = scanomap (+) p xs    let count = offsets[n-1]
+//                    in scatter n (\offset x -> (if p x then offset-1 else -1, x)) into scratch
+//
+// Where p does much, a map keeps what it says, as a byte for each element.
 #include "flat/rules.h"
 
 static const Var *scalar_var(Flatten *fl, const char *name, PrimType type) {
@@ -34,19 +34,6 @@ static Lambda with_numeric_flag(Flatten *fl, Lambda fn) {
   return fn;
 }
 
-static Atom scan_flags(Flatten *fl, Builder *b, Atom width, Atom flags) {
-  const Var *x = scalar_var(fl, "flag", PRIM_I64);
-  Builder none = builder_new(fl->c, b->loc);
-  Atom same = atom_var(x);
-  Soac scan = { width,
-                lambda_new(&x, 1, core_body(&none, &same, 1)),
-                mem_copy(&flags, sizeof flags),
-                1,
-                sum_operator(fl),
-                1 };
-  return core_let(b, "offsets", exp_soac(EXP_SCANOMAP, scan));
-}
-
 static Atom last_or_zero(Flatten *fl, Builder *b, Atom width, Atom offsets) {
   Atom empty = core_let(b, "empty", exp_op2(OP_EQ, width, atom_i64(0)));
   Builder zero_b = builder_new(fl->c, b->loc), last_b = builder_new(fl->c, b->loc);
@@ -64,25 +51,6 @@ static Atom scratch_rows(Builder *b, Atom count, CoreType row) {
   for (int i = row.rank - 1; i >= 0; i--)
     value = core_let(b, "row", exp_replicate(row.dims[i], value));
   return core_let(b, "scratch", exp_replicate(count, value));
-}
-
-// \flag offset ys -> (index, y) for each of ys
-static Lambda scatter_function(Flatten *fl, const Atom *ys, int count) {
-  const Var **params = new_array(const Var *, count + 2);
-  params[0] = scalar_var(fl, "flag", PRIM_I64);
-  params[1] = scalar_var(fl, "offset", PRIM_I64);
-  Builder b = builder_new(fl->c, (Loc){ 0 });
-  // offset - 1 if the flag is 1, negative (so left out) if it is 0
-  Atom kept = size_mul(&b, atom_var(params[0]), atom_var(params[1]));
-  Atom index = size_sub(&b, kept, atom_i64(1));
-  Atom *results = new_array(Atom, 2 * count);
-  for (int i = 0; i < count; i++) {
-    params[i + 2] = var_new(fl->c, name_of(fl->c->names, "y"), type_row(atom_type(ys[i])),
-                            (Loc){ 0 });
-    results[(size_t)i * 2] = index;
-    results[2 * i + 1] = atom_var(params[i + 2]);
-  }
-  return lambda_new(params, count + 2, core_body(&b, results, 2 * count));
 }
 
 // No array is wanted: redomap n (+) p xs
@@ -131,7 +99,7 @@ static Lambda flag_of(Flatten *fl, Lambda fn) {
   return fn;
 }
 
-// \offset xs -> the results of scatter_function, for what the function makes of xs
+// \offset xs -> (index, y) for each y that the function makes of xs
 static Lambda computed_again(Flatten *fl, Lambda fn) {
   fn = with_numeric_flag(fl, fn);
   const Var **params = new_array(const Var *, fn.param_count + 1);
@@ -142,6 +110,7 @@ static Lambda computed_again(Flatten *fl, Lambda fn) {
   core_add_body(&b, fn.body);
   int count = fn.body->result_count - 1;
   Atom *results = new_array(Atom, 2 * count);
+  // offset - 1 if the flag is 1, negative (so left out) if it is 0
   Atom kept = size_mul(&b, fn.body->results[0], atom_var(params[0]));
   Atom index = size_sub(&b, kept, atom_i64(1));
   for (int i = 0; i < count; i++) {
@@ -172,25 +141,7 @@ static const Body *scatter_kept(Builder *b, const Stm *stm, Atom kept,
   return core_body(b, results, count + 1);
 }
 
-static const Body *keep_computed(Flatten *fl, const Stm *stm) {
-  const Soac *soac = &stm->exp->u.soac;
-  int count = soac->fn.body->result_count - 1;
-  Builder b = builder_new(fl->c, stm->loc);
-  Atom *mapped = new_array(Atom, count + 2);  // flags, offsets, arrays
-  Lambda fn = with_numeric_flag(fl, soac->fn);
-  core_let_n(&b, "flags", exp_map(soac->width, fn, soac->arrays, soac->array_count),
-             mapped + 1);
-  mapped[0] = mapped[1];
-  mapped[1] = scan_flags(fl, &b, soac->width, mapped[0]);
-  Exp scatter = { 0 };
-  scatter.u.scatter.fn = scatter_function(fl, mapped + 2, count);
-  scatter.u.scatter.arrays = mapped;
-  scatter.u.scatter.array_count = count + 2;
-  return scatter_kept(&b, stm, last_or_zero(fl, &b, soac->width, mapped[1]), &scatter);
-}
-
-// filter n p xs  =>  let offsets = scanomap (+) p xs    let count = offsets[n-1]
-//                    in scatter n (\offset x -> (if p x then offset-1 else -1, x)) into scratch
+// Offsets by a scan of what the function says, which is computed again where they are used.
 // Why: a third of the memory traffic.
 static const Body *compute_again(Flatten *fl, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
@@ -209,6 +160,54 @@ static const Body *compute_again(Flatten *fl, const Stm *stm) {
   scatter.u.scatter.arrays = arrays;
   scatter.u.scatter.array_count = soac->array_count + 1;
   return scatter_kept(&b, stm, last_or_zero(fl, &b, soac->width, offsets), &scatter);
+}
+
+// The array that a result of the function is an element of, or NULL.
+static const Atom *array_of_result(const Soac *soac, Atom result) {
+  for (int i = 0; i < soac->fn.param_count; i++)
+    if (atom_equal(result, atom_var(soac->fn.params[i]))) return &soac->arrays[i];
+  return NULL;
+}
+
+static Lambda with_results(Flatten *fl, Lambda fn, const Atom *results, int count) {
+  Body body = *fn.body;
+  body.results = results;
+  body.result_count = count;
+  fn.body = &body;
+  return core_rename_lambda(fl->c, subst_new(), fn);
+}
+
+// filter n p xs  =>  let flags ys = map n p xs in filter n (\flag y -> (flag, y)) flags ys
+// where an array that the function hands on is not made again.
+static const Body *keep_computed(Flatten *fl, const Stm *stm) {
+  const Soac *soac = &stm->exp->u.soac;
+  int count = soac->fn.body->result_count, made = 0;
+  Builder b = builder_new(fl->c, stm->loc), none = b;
+  const Var **params = new_array(const Var *, count);
+  Atom *arrays = new_array(Atom, count), *results = new_array(Atom, count);
+  Atom *mapped = new_array(Atom, count), *elements = new_array(Atom, count);
+  for (int i = 0; i < count; i++)
+    if (!i || !array_of_result(soac, soac->fn.body->results[i]))
+      results[made++] = soac->fn.body->results[i];
+  Lambda fn = with_results(fl, soac->fn, results, made);
+  core_let_n(&b, "flags", exp_map(soac->width, fn, soac->arrays, soac->array_count),
+             mapped);
+  for (int i = 0, next = 0; i < count; i++) {
+    const Atom *array = i ? array_of_result(soac, soac->fn.body->results[i]) : NULL;
+    arrays[i] = array ? *array : mapped[next++];
+    params[i] = var_new(fl->c, name_of(fl->c->names, i ? "y" : "flag"),
+                        type_row(atom_type(arrays[i])), stm->loc);
+    elements[i] = atom_var(params[i]);
+  }
+  Soac kept = *soac;
+  kept.fn = lambda_new(params, count, core_body(&none, elements, count));
+  kept.arrays = arrays;
+  kept.array_count = count;
+  Stm filter = *stm;
+  filter.exp = exp_soac(EXP_FILTER, kept);
+  const Body *rest = compute_again(fl, &filter);
+  core_add_body(&b, rest);
+  return core_body(&b, rest->results, rest->result_count);
 }
 
 const Body *flatten_filter(Flatten *fl, const Stm *stm) {

@@ -546,9 +546,12 @@ entry some [n] (xs: [n]i32) : [100]i32 =
   hist (+) 0 100 (map (\x -> if x > 7 then i64.i32 x else -1) xs) (replicate n 1)
 entry in_plane [n] (xs: [n]f32) (ys: [n]f32) : [10000]i32 =
   hist (+) 0 10000 (map2 (\x y -> i64.f32 x * 100 + i64.f32 y) xs ys) (replicate n 1)
+entry windows [n] (xs: [n]u8) : [100]i32 =
+  let code i = loop c = 0 for j < 3 do c * 4 + i64.u8 xs[i + j]
+  in hist (+) 0 100 (map code (iota (n - 2))) (replicate (n - 2) 1)
 END
 "$flc" dump --recipes counted.fl > out
-expect 'bins that may be none, or that are found out from floats, are collected' 4 '^  collect n by' out
+expect 'bins that may be none, or that floats or short loops make, are collected' 6 '^  collect (n|sub) by' out
 cat > plain.fl << 'END'
 entry main [n] (xs: [n]i32) (ys: [n]f32) : [100]f32 = hist (+) 0 100 (map i64.i32 xs) ys
 END

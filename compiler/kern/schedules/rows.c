@@ -210,8 +210,11 @@ static Recipe rows_without_checks(const Schedule *s) {
 }
 
 // Bins and values of a block in vectors, of which those that count are added one by one then.
+// Short loops that make them are straight code before.
 static Recipe collected(const Schedule *s) {
   Recipe r = schedule_recipe(s), none = r;
+  schedule_unroll_short(&r, false);
+  const Kern *straight = r.kern;
   AxisStms axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes) {
     Recipe next = r;
@@ -226,7 +229,7 @@ static Recipe collected(const Schedule *s) {
     else
       r = next;
   }
-  if (r.kern == s->kern) return none;
+  if (r.kern == straight) return none;
   axes = schedule_innermost(r.kern);
   vec_each (const KernStm **, stm, &axes)
     if ((*stm)->u.axis->bind == BIND_SEQ) schedule_add_row(s, &r, *stm);

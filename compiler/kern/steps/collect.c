@@ -246,15 +246,32 @@ static void add_collected(void *state, KernBuilder *b, const KernStm *stm) {
   kern_axis(b, blocks, NULL, 0);
 }
 
-static void see_axis(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_AXIS || stm->kind == KERN_WHILE) *(bool *)v->state = true;
+// Loops, and what more than fills a histogram; checks may stand where they are.
+typedef struct BodyKinds {
+  bool loops, effects;
+} BodyKinds;
+
+static void see_kind(KernVisitor *v, const KernStm *stm) {
+  BodyKinds *kinds = v->state;
+  switch (stm->kind) {
+  case KERN_LET:
+  case KERN_LOAD:
+  case KERN_IF:
+  case KERN_CHECK: return;
+  case KERN_AXIS:
+  case KERN_WHILE: kinds->loops = true; return;
+  case KERN_STORE:
+  case KERN_ALLOC:
+  case KERN_ROOM:
+  case KERN_CALL: kinds->effects = true; return;
+  }
 }
 
-static bool has_loops(const KernBlock *block) {
-  bool found = false;
-  KernVisitor v = { .stm = see_axis, .state = &found };
+static BodyKinds kinds_in(const KernBlock *block) {
+  BodyKinds kinds = { false, false };
+  KernVisitor v = { .stm = see_kind, .state = &kinds };
   kern_visit_block(&v, block);
-  return found;
+  return kinds;
 }
 
 const Kern *step_collect(Step *s, const Kern *kern, Name name, int64_t by) {
@@ -263,9 +280,9 @@ const Kern *step_collect(Step *s, const Kern *kern, Name name, int64_t by) {
   const Axis *axis = stm->u.axis;
   if (axis->role != AXIS_HIST) return step_refuse(s, "%s is no histogram", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
-  if (has_loops(axis->body)) return step_refuse(s, "there are loops in %s", name);
-  if (kern_has_effect(axis->body))
-    return step_refuse(s, "%s does more than to fill a histogram", name);
+  BodyKinds kinds = kinds_in(axis->body);
+  if (kinds.loops) return step_refuse(s, "there are loops in %s", name);
+  if (kinds.effects) return step_refuse(s, "%s does more than to fill a histogram", name);
   Collecting x = { .s = s,
                    .kern = kern,
                    .axis = axis,
