@@ -13,6 +13,7 @@ import tempfile
 
 MOST_STEPS = 8
 TIME_LIMIT_S = 600
+SPLITS = ["bound", "short", "run", "peel", "chain", "overlap", "overlap", "clamp"]
 NUMBERS = [1, 2, 3, 4, 4, 5, 7, 8, 8, 16, 16, 32]
 
 
@@ -44,15 +45,17 @@ def random_step(rng, axes):
     """A step that may apply."""
     axis, other = rng.choice(axes), rng.choice(axes)
     number = rng.choice(NUMBERS)
-    kind = rng.randrange(12)
+    kind = rng.randrange(14)
     if kind < 4:
-        return f"split {axis} by {number} {rng.choice(['bound', 'short', 'peel', 'overlap', 'overlap'])}"
+        return f"split {axis} by {number} {rng.choice(SPLITS)}"
     if kind < 5:
         return f"split {axis} into {number}"
     if kind < 8:
         return f"permute {axis} {other}"
     if kind < 11:
         return f"bind {axis} to {rng.choice(['lane', 'lane', 'reg', 'reg', 'grid', 'seq'])}"
+    if kind < 13:
+        return rng.choice([f"align {axis}", f"stage {axis}", f"unroll {axis}", f"sweep {axis} by {number}", f"collect {axis} by {16 * number}"])
     return rng.choice(["interior", "interior move", f"unswitch {axis}", f"cut {axis}", f"where {axis} >= {number}"])
 
 
@@ -62,7 +65,7 @@ def random_steps(rng, axes):
     if rng.random() < 0.5:
         return [random_step(rng, axes)]
     axis, number = rng.choice(axes), rng.choice([2, 4, 8, 16])
-    rest = rng.choice(["bound", "short", "peel", "overlap"])
+    rest = rng.choice(SPLITS)
     return [f"split {axis} by {number} {rest}", f"bind {axis} to {rng.choice(['lane', 'reg'])}"]
 
 

@@ -72,6 +72,9 @@ static void see_joined_term(KernVisitor *v, const Term *t) {
 static void see_joined_access(KernVisitor *v, Access access, bool stores) {
   Joining *x = v->state;
   bool counts = v->depth || x->straight;
+  for (const Tensor *t = access.tensor; counts && t; t = t->of)
+    for (int d = 0; d < t->rank; d++)
+      term_each_var(t->dims[d], see_joined_var, x);
   if (counts && is_joined_place(x, access)) x->places += 2;
   x->fails |= v->depth && stores;
 }

@@ -253,10 +253,8 @@ static const KernBlock *rows_of_block(KernMapper *m, const KernBlock *block) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     bool plain = stm.kind == KERN_LET && stm.u.term->kind == TERM_VAR;
     b.loc = stm.loc;
-    if (plain)
-      map_put(x->plain, stm.binders[0], stm.u.term);
-    else
-      kern_add(&b, stm);
+    if (plain) map_put(x->plain, stm.binders[0], stm.u.term);
+    kern_add(&b, stm);  // lengths of arrays may mention it
   }
   return kern_block(&b, kern_map_results(m, block), block->result_count);
 }

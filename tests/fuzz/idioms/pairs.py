@@ -7,10 +7,10 @@ TYPES = ("i32", "i32", "f32", "f32", "i64", "u8", "i16", "f64", "u32", "f16")
 
 class PairsGenerator:
     expected = None
-    may_fail = False
 
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.may_fail = self.random.random() < 0.25
         self.ranks, self.types, self.names = {}, {}, 0
         self.sizes = (0, 1, 3, 4, 5, 9, 20, 33), (0, 1, 4, 15, 16, 17, 33, 50, 65), (0, 1, 2, 3, 5, 8, 17, 32, 33, 64, 130)
 
@@ -41,6 +41,7 @@ class PairsGenerator:
         if t[0] == "f":
             forms += [f"({t}.abs {a})", f"(if {t}.isnan {a} then {b} else {a})"]
         else:
+            forms += [f"({a} / {b})", f"({a} % (3 - {b}))"] if self.may_fail and self.chance(0.2) else []
             forms += [f"({a} ^ {b})", f"({a} / ({b} | 1))", f"({a} % ({b} | 1))", f"({a} << ({b} & 3))"]
         return self.pick(*forms)
 
@@ -90,8 +91,8 @@ class PairsGenerator:
         one, others = self.pair(), self.pick("qs", "qs", "ps", "(reverse qs)", "(map reverse qs)", "qs[::-1]", "(take (m / 2) qs)")
         width = {"ps": "n", "(take (m / 2) qs)": "m / 2"}.get(others, "m")
         if self.chance(0.25):
-            one, others, width = one.replace(" p ", " p "), "(iota m)", "m"
-            one = f"(let q = {self.pick('qs[j]', 'qs[m - 1 - j]', 'ps[j % i64.max 1 n]' if False else 'qs[j]')} in if {self.pick('i == j', 'i < j', 'j % 2 == 0')} then {one} else {self.constant()})"
+            others, width = "(iota m)", "m"
+            one = f"(let q = {self.pick('qs[j]', 'qs[m - 1 - j]', 'qs[j + 1 - h % 2]' if self.may_fail else 'qs[j]')} in if {self.pick('i == j', 'i < j', 'j % 2 == 0')} then {one} else {self.constant()})"
             inner = self.total(f"map (\\j -> {one}) {others}", width)
             rows = f"map (\\i -> let p = ps[i] in {inner}) (iota n)"
         elif self.chance(0.15):
@@ -107,6 +108,8 @@ class PairsGenerator:
     def bound(self, i, n):
         """A place that goes with i, within 0 .. n."""
         c = self.random.randint(0, 5)
+        if self.may_fail and self.chance(0.3):
+            return self.pick(f"({i} + {c})", f"({i} - {c})", f"(2 * {i} - h)", f"({i} + h)", f"({n} + h - {c})")
         return self.pick(i, f"({i} + 1)", f"(i64.max 0 ({i} - {c}))", f"(i64.min {n} ({i} + {c}))", "0", n, f"({n} - {i})", f"(i64.min {n} (i64.max 0 (2 * {i} - {c})))", f"({i} / 2)", f"(i64.max 0 (i64.min {n} ({i} + h - {c})))",
                          f"(i64.min {n} (3 * {i}))", f"(i64.max {i} ({n} / 2))")
 
@@ -174,7 +177,7 @@ class PairsGenerator:
             f"(loop (a, b) = (copy w, map (\\x -> let y = k in {x}) w) for i < d do let t = a[i] in (b with [d - 1 - i] = t, a))  |> \\(a, b) -> map2 (\\x y -> {x}) a b",
             f"(loop (a, b, s) = (copy w, replicate d k, k) for i < d do let s' = {t}.max s a[d - 1 - i] let a' = a with [i] = {t}.min s' 20 in (b with [i] = a'[i / 2], a', s')) |> \\(a, b, s) -> map2 (\\x y -> {t}.max s ({x})) a b",
             f"flatten (map (\\p -> loop a = copy p for i < d do if a[i] > k then a with [d - 1 - i] = a[i / 2] else a with [i] = {t}.max a[i] a[d - 1 - i]) ps)",
-            f"(copy all) with [0:n * d:2] = map (\\x -> let y = k in {x}) all[0:n * d:2]", "(copy all) with [::-1] = all" if False else "all[::-1] ++ all[::2] ++ reverse all[::2]",
+            f"(copy all) with [0:n * d:2] = map (\\x -> let y = k in {x}) all[0:n * d:2]", "all[::-1] ++ all[::2] ++ reverse all[::2]",
             f"map (\\p -> let (a, b) = partition (> k) p in {self.total('(a ++ b)', 'length a + length b')}) ps", f"map (\\i -> {self.total('(concat (take i w) (drop (d - i) w))', '2 * i')}) (iota d)",
             f"map {t}.bool (map2 (\\a b -> a && b) (map (> k) all) (scan (||) false (map (\\x -> x < k) all)))",
             f"(let g (c: i64) (y: {t}) : {t} = loop y for _t < c do {t}.max y (k + k) in map2 g (map (% 3) (indices all)) all)")
