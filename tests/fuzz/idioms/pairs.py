@@ -61,8 +61,8 @@ class PairsGenerator:
         pairs = f"(let v = {values} in zip v (indices v))"
         least = f"(\\p q -> if p.0 {self.pick('<', '>')} q.0 || (p.0 == q.0 && p.1 < q.1) then p else q)"
         forms = [f"reduce {op} {zero} ({values})"] * 4
-        forms += [f"(reduce {least} ({t}.{'highest' if '<' in least[:30] else 'lowest'}, i64.highest) {pairs}).0",
-                  f"{t}.bool ((reduce {least} (0, i64.highest) {pairs}).1 % 3 == 1)",
+        none = f"({t}.{'highest' if '<' in least[:30] else 'lowest'}, i64.highest)"
+        forms += [f"(reduce {least} {none} {pairs}).0", f"{t}.bool ((reduce {least} {none} {pairs}).1 % 3 == 1)",
                   f"(let r = reduce (\\(a, b) (c, e) -> ({t}.max a c, {t}.min b e)) ({t}.lowest, {t}.highest) (map (\\x -> (x, x)) ({values})) in if r.0 > r.1 then r.0 else r.1)",
                   f"(loop {s} = k for x in ({values}) do if x > {s} then x else {t}.min {s} 9)", f"(loop {s} = k for {i} < ({width}) do {t}.max {s} (({values})[{i}]))" if values.isidentifier() else f"(loop {s} = k for x in ({values}) do {t}.max x {s})",
                   f"{t}.bool (or (map (> k) ({values})))"]
@@ -169,7 +169,7 @@ class PairsGenerator:
             f"map (\\x -> let y = k in {x}) w ++ map (\\x -> let y = x in {x}) u ++ [k]", f"scatter (replicate (d + m + 3) k) (map (\\i -> {self.pick('d + m + 2 - i', 'i', 'if i % 2 == 0 then i + 3 else i - 1', '(i + 5) % (d + m)')}) (iota (d + m))) (w ++ map (\\x -> let y = k in {x}) u)",
             f"scatter (scatter (copy all) (map (* 2) (iota d)) w) (map (\\i -> n * d - 1 - 2 * i) (iota m)) u",
             f"map (\\r -> {t}.max r.a r.b) (scan (\\p q -> {{a = {t}.max p.a q.a, b = {t}.min p.b q.b, c = if q.c then true else p.c}}) {{a = {t}.lowest, b = {t}.highest, c = false}} (map (\\x -> {{a = x, b = k, c = x > k}}) all))",
-            f"map (\\r -> r.1) (scan (\\(f, x) (g, y) -> (f || g, if g then y else {'x + y' if t != 'f16' else f'{t}.max x y'})) (false, 0) (map2 (\\x i -> (i % 5 == 3 || x > k, x)) all (indices all)))",
+            f"map (\\r -> r.1) (scan (\\(f, x) (g, y) -> (f || g, if g then y else {'x + y' if t != 'f16' else f'{t}.max x y'})) (false, {'0' if t != 'f16' else 'f16.lowest'}) (map2 (\\x i -> (i % 5 == 3 || x > k, x)) all (indices all)))",
             f"map (\\(a, b) -> {t}.max a ({t}.min b 9)) (reduce_by_index (replicate 5 ({t}.lowest, {t}.highest)) (\\(a, b) (c, e) -> ({t}.max a c, {t}.min b e)) ({t}.lowest, {t}.highest) (map (\\i -> {self.pick('i % 5', 'i / 2', 'i % 7 - 1')}) (indices all)) (map (\\x -> (x, x)) all))",
             f"map (.1) (reduce_by_index (replicate 4 (i64.highest, k)) (\\p q -> if p.0 < q.0 then p else q) (i64.highest, k) (map (\\i -> i * 7 % 5) (indices all)) (zip (indices all) all))",
             f"map (\\p -> (loop (i, s) = (0, k) while i < d && p[i] <= s do (i + 1, {t}.max s p[i])).1) ps",
