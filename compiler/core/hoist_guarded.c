@@ -112,7 +112,7 @@ static bool slice_condition(Atom condition, const StmSlice *slice, StmSlice *out
   return true;
 }
 
-static void add_last_first(Builder *b, const StmSlice *last_first) {
+static void add_slice(Builder *b, const StmSlice *last_first) {
   for (int i = last_first->count - 1; i >= 0; i--)
     core_add_stm(b, last_first->at[i]);
 }
@@ -154,7 +154,7 @@ static bool add_guarded(Guarded *g, const GuardFrame *frame, const Stm *stm, Ato
   Atom *results = new_array(Atom, count);
   StmSlice slice = { 0 };
   if (!slice_frame(frame, needed, &slice)) return false;
-  add_last_first(&b, &slice);
+  add_slice(&b, &slice);
   core_let_n(&b, stm->binders[0]->name, stm->exp, results);
   for (; frame->around->around; frame = frame->around) {
     const Exp *e =
@@ -163,7 +163,7 @@ static bool add_guarded(Guarded *g, const GuardFrame *frame, const Stm *stm, Ato
     slice = (StmSlice){ 0 };
     if (!slice_frame(frame->around, needed, &slice)) return false;
     b = builder_new(g->c, stm->loc);
-    add_last_first(&b, &slice);
+    add_slice(&b, &slice);
     core_let_n(&b, stm->binders[0]->name, e, results);
   }
   if (frame->condition.kind == ATOM_VAR) map_put(needed, frame->condition.u.var, stm);
@@ -178,9 +178,9 @@ static bool add_guarded(Guarded *g, const GuardFrame *frame, const Stm *stm, Ato
       before = before || f->binders == other->binders;
     if (!before) vec_push(&along, *other);
   }
-  add_last_first(&inner, &along);
+  add_slice(&inner, &along);
   core_add_body(&inner, core_body(&b, results, count));
-  add_last_first(&all, &first);
+  add_slice(&all, &first);
   Atom guard = taken_at_all(g, &all, frame);
   core_let_n(&all, stm->binders[0]->name,
              if_taken(g, stm, guard, frame->taken, core_body(&inner, results, count)),

@@ -299,7 +299,7 @@ entry by_columns [n] [m] [d] (ps: [n][d]f32) (qs: [d][m]f32) : f32 =
 END
 "$flc" dump --explain energies.fl > out
 some 'what is summed up over pairs has rows side by side' 'sums of loops in lanes, rows staged, pairs by fours +<- choice 1' out
-some 'long rows go together' 'pairs of 4 rows by 1 vectors +<- choice 2' out
+some 'long rows go together' 'pairs of 4 rows by [12] vectors +<- choice 2' out
 some 'and columns, where they lie side by side' 'pairs of 4 rows by 2 vectors +<- choice' out
 
 cat > product.fl << 'END'
@@ -443,7 +443,7 @@ entry main [n] (s: [n][8]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 
 entry long [n] (s: [n][32]u8) : [n]i32 = map (\r -> loop v = 0 for c in r do v * 10 + i32.u8 c) s
 END
 "$flc" dump --recipes numbers.fl > out
-expect 'a loop over a short row is straight code, a longer one is not' 1 '^  unroll i' out
+expect 'a loop over a short row is straight code, of a longer one four rounds' 1 '^  split i by 4 peel' out
 
 # loops COUNT: a program whose points have so many short loops
 loops() {
@@ -847,8 +847,8 @@ done
 some 'short recurrences go in lanes, as a point alone waits for each round' '^  split n by 16 overlap' smooth
 some 'so do those that read one thing more, without stores' '^  split n by 16 overlap' polynomial
 some 'those whose rows are known to lie a multiple of 4096 bytes apart go in 8' '^  split n by 8 overlap' fixed
-expect 'few rounds do not wait' 0 'bind n to lane' short
-expect 'nor does what a round only takes from the one before' 0 'bind n to lane' delayed
+some 'few rounds do not wait, but take four elements of each row at once' '^  unroll i' short
+some 'nor does what a round only takes from the one before' '^  unroll m' delayed
 expect 'more than 16 lanes do not store along rows of their own' 0 '^  split n by (32|64) overlap' filtered
 for entry in smooth fixed filtered; do
   expect 'rows that a loop stores in whole are not filled before' 0 ' = 0\.0(f32|f64)$' "$entry"

@@ -2,7 +2,10 @@
 // vectors of them as tiles; or more of them for the device's own compiler.
 #include "kern/schedules/schedule.h"
 
-enum { LONG_ROW = 256 };  // too many elements to have 16 such rows at hand
+enum {
+  LONG_ROW = 256,  // too many elements to have 16 such rows at hand
+  SHORT_BODY = 24  // statements, of which four times as many are little code
+};
 
 void schedule_widen_grid(Recipe *r) {
   for (;;) {
@@ -19,6 +22,31 @@ void schedule_widen_grid(Recipe *r) {
   }
 }
 
+typedef struct RowSearch {
+  const Axis *axis;
+  bool found;
+} RowSearch;
+
+static void look_for_rows(KernVisitor *v, Access access, bool stores) {
+  RowSearch *s = v->state;
+  int rank = access.tensor->rank;
+  bool along = rank > 0 && term_is_var(access.index[rank - 1], s->axis->index);
+  s->found = s->found || (along && !stores);
+}
+
+// Four rounds of a loop that hands on what it makes of a row, as straight code.
+static void unroll_fours(Recipe *r, const Axis *axis) {
+  if (!axis->param_count || axis->body->count > SHORT_BODY) return;
+  RowSearch s = { .axis = axis };
+  KernVisitor v = { .access = look_for_rows, .state = &s };
+  kern_visit_block(&v, axis->body);
+  if (!s.found) return;
+  Recipe next = *r;
+  recipe_split(&next, axis->name, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_unroll(&next, axis->name);
+  if (!next.failed) *r = next;
+}
+
 // Tiles of loads.
 void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate *points) {
   Candidate cand = *points;
@@ -27,6 +55,8 @@ void schedule_rows_by_fours(const Schedule *s, Candidates *out, const Candidate 
   cand.recipe = recipe_copy(&points->recipe);
   vec_each (const KernStm **, stm, &axes) {
     const Axis *row = (*stm)->u.axis;
+    if (row->role == AXIS_LOOP && !schedule_are_many(&axes))
+      unroll_fours(&cand.recipe, row);
     if (row->role != AXIS_REDUCE) continue;
     recipe_split(&cand.recipe, row->name, TILE_HEIGHT, SPLIT_PEEL);
     recipe_bind(&cand.recipe, row->name, BIND_REG);
