@@ -209,6 +209,16 @@ bool term_mentions(const Term *t, const Var *var) {
   return false;
 }
 
+bool term_calls_library(const Term *t) {
+  const Term *operands[3];
+  int count = term_operands(t, operands);
+  bool found =
+      t->kind == TERM_OP && op_cost(t->u.op.op, t->u.op.args[0]->type) == COST_LIBRARY;
+  for (int i = 0; i < count && !found; i++)
+    found = term_calls_library(operands[i]);
+  return found;
+}
+
 bool term_mentions_any(const Term *t, const Map *vars) {
   if (t->kind == TERM_VAR) return map_has(vars, t->u.var);
   const Term *operands[3];

@@ -76,6 +76,7 @@ bool term_mentions_any(const Term *t, const Map *vars);  // Var -> anything
 // Has it more than so many operators and operands?  What is put together of lets, each of which
 // mentions others twice, gets as long as 2 to the number of lets.
 bool term_is_long(const Term *t, int most);
+bool term_calls_library(const Term *t);  // a function of the mathematical library
 // Does it take a few cycles, and never trap?
 bool term_is_cheap(const Term *t);
 void term_each_var(const Term *t, void (*visit)(void *state, const Var *var),

@@ -24,7 +24,7 @@ void schedule_widen_grid(Recipe *r) {
 
 typedef struct RowSearch {
   const Axis *axis;
-  bool found;
+  bool found, calls;
 } RowSearch;
 
 static void look_for_rows(KernVisitor *v, Access access, bool stores) {
@@ -34,13 +34,19 @@ static void look_for_rows(KernVisitor *v, Access access, bool stores) {
   s->found = s->found || (along && !stores);
 }
 
-// Four rounds of a loop that hands on what it makes of a row, as straight code.
+static void look_for_long_rounds(KernVisitor *v, const Term *term) {
+  RowSearch *s = v->state;
+  s->calls = s->calls || term_calls_library(term);
+}
+
+// Four rounds of a loop that hands on what it makes of a row, as straight code.  Rounds that call
+// functions do not wait for loads.
 static void unroll_fours(Recipe *r, const Axis *axis) {
   if (!axis->param_count || axis->body->count > SHORT_BODY) return;
   RowSearch s = { .axis = axis };
-  KernVisitor v = { .access = look_for_rows, .state = &s };
+  KernVisitor v = { .access = look_for_rows, .term = look_for_long_rounds, .state = &s };
   kern_visit_block(&v, axis->body);
-  if (!s.found) return;
+  if (!s.found || s.calls) return;
   Recipe next = *r;
   recipe_split(&next, axis->name, TILE_HEIGHT, SPLIT_PEEL);
   recipe_unroll(&next, axis->name);

@@ -427,19 +427,9 @@ static void see_long_point(KernVisitor *v, const KernStm *stm) {
   *found |= loop || stm->kind == KERN_WHILE || stm->kind == KERN_CALL;
 }
 
-static bool calls_library(const Term *t) {
-  const Term *operands[3];
-  int count = term_operands(t, operands);
-  bool found =
-      t->kind == TERM_OP && op_cost(t->u.op.op, t->u.op.args[0]->type) == COST_LIBRARY;
-  for (int i = 0; i < count && !found; i++)
-    found = calls_library(operands[i]);
-  return found;
-}
-
 static void see_library(KernVisitor *v, const Term *t) {
   bool *found = v->state;
-  *found |= calls_library(t);
+  *found |= term_calls_library(t);
 }
 
 static bool has_long_points(const Axis *axis) {
