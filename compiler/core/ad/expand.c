@@ -5,7 +5,7 @@
 //   reduce (map2 op) (replicate z) xss  =>  map (reduce op z) (transpose xss)
 //   reduce op ne xs                     =>  loop y = ne for i < n do op y xs[i]
 //     where op depends on the inputs otherwise than by its operands; likewise scans by operators on
-//     several values, and histograms by others than + * min max
+//     rows or on many values, and histograms by others than + * min max
 //   loop p = a while c p do f p         =>  n = how often it runs   loop p = a for i < n do f p
 //
 // Needs: binders unique.  Keeps: that; the variables that statements bind_expanded.
@@ -176,10 +176,12 @@ static bool mentions_active(const Expand *x, const RedOp *op) {
 }
 
 // Can its adjoint be computed in parallel?
-static bool is_parallel(const Expand *x, const RedOp *op, bool is_scan) {
+static bool is_parallel(const Expand *x, const Stm *stm) {
+  const RedOp *op = &stm->exp->u.soac.ops[0];
+  bool is_scan = stm->exp->kind == EXP_SCANOMAP;
   if (reverse_has_rule(op, is_scan)) return true;
   if (mentions_active(x, op)) return false;
-  return !is_scan || (op->count == 1 && !atom_type(op->neutral[0]).rank);
+  return !is_scan || reverse_can_scan(x->r, stm);
 }
 
 // A loop over all elements, under construction.
@@ -331,7 +333,6 @@ static void count_rounds(Expand *x, const Stm *stm) {
 
 static void expand_reduction(Expand *x, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
-  bool is_scan = stm->exp->kind == EXP_SCANOMAP;
   const Soac *by_element = NULL;
   if (soac->op_count == 1) by_element = lambda_vector_operator(&soac->ops[0].op);
   if (soac->op_count != 1 || !is_plain(&soac->fn) ||
@@ -339,7 +340,7 @@ static void expand_reduction(Expand *x, const Stm *stm) {
     split_soac(x, stm);
   else if (by_element)
     interchange(x, stm, by_element->fn);
-  else if (is_parallel(x, &soac->ops[0], is_scan))
+  else if (is_parallel(x, stm))
     core_add_stm(&x->b, *stm);
   else
     loop_of_reduction(x, stm);

@@ -148,7 +148,9 @@ void reverse_places_leave_map(const Reverse *r, const Soac *soac, const Lambda *
 bool reverse_add_block(Reverse *r, const AdPoints *points);
 void reverse_reduction(Reverse *r, const Stm *stm);          // reverse_reduce.c
 void reverse_general_reduction(Reverse *r, const Stm *stm);  // reverse_general.c
-void reverse_general_scan(Reverse *r, const Stm *stm);       // of one scalar
+void reverse_general_scan(Reverse *r, const Stm *stm);
+// Can it: are all of the scan's values scalars, and those that have derivatives few, of one type?
+bool reverse_can_scan(const Reverse *r, const Stm *stm);
 // Is there a rule in reverse_reduce.c?
 bool reverse_has_rule(const RedOp *op, bool is_scan);
 // Are no two elements of the array of indices the same, as its definition shows (distinct.c)?

@@ -4,11 +4,14 @@
 //                             xs^ += (map (\l x r -> (l op x) op r) ls xs rs)^, where each has y^
 //   ys = scan op ne xs    =>  cs, ds = derivatives of ys[i - 1] op xs[i] by both operands
 //                             ss = ys^[i] + cs[i + 1] * ss[i + 1]: a scan of linear functions
-//                             xs^ += ds * ss          where op is on scalars
+//                             xs^ += ds * ss          where op is on scalars, of which several
+//                             make matrices of derivatives, without the numbers that are always 0
 //
 // Both take the operator to be associative, and its neutral element and what it mentions from
 // around it to be constant; expand.c makes loops of others.
 #include "core/ad/reverse.h"
+
+enum { SCAN_VALUES = 4 };  // at most: matrices grow with their square
 
 // \left right -> op left right, in the builder.
 static AtomVec combine(Builder *b, const RedOp *op, const Atom *left, const Atom *right) {
@@ -136,18 +139,22 @@ static Atom watched(Reverse *r, Atom value) {
   return copy;
 }
 
-// (a, b) (c, d) -> (a * c, b * c + d): first x -> a * x + b, then the other.
-static RedOp linear_functions(Builder *b, PrimType elem) {
-  AdLambda l = ad_lambda(b);
-  Atom p[4];
-  for (int k = 0; k < 4; k++)
-    p[k] = ad_param(&l, "x", type_scalar(elem));
-  Atom slope = ad_op2(&l.b, OP_MUL, p[0], p[2]);
-  Atom offset = ad_op2(&l.b, OP_ADD, ad_op2(&l.b, OP_MUL, p[1], p[2]), p[3]);
-  Atom neutral[2] = { ad_number(elem, 1), ad_number(elem, 0) };
-  return (RedOp){ .op = ad_lambda_end(&l, (Atom[]){ slope, offset }, 2),
-                  .neutral = mem_copy(neutral, sizeof neutral),
-                  .count = 2 };
+// The values of a scan that have derivatives.
+typedef struct ScanParts {
+  Reverse *r;
+  const Stm *stm;
+  const RedOp *op;
+  PrimType elem;
+  int count, at[SCAN_VALUES];  // which of the operator's values they are
+  // [j][i]: derivatives of value j by value i of the left and of the right operand; NULL: zero
+  const Atom *slopes[SCAN_VALUES][SCAN_VALUES], *by_element[SCAN_VALUES][SCAN_VALUES];
+  const Atom *totals[SCAN_VALUES];  // ss
+} ScanParts;
+
+static const Soac *soac_of(const ScanParts *s) { return &s->stm->exp->u.soac; }
+
+static bool has_derivative(const ScanParts *s, int value) {
+  return reverse_is_active(s->r, atom_var(s->stm->binders[value]));
 }
 
 static Atom product(Builder *b, Atom xs, Atom ys) {
@@ -159,30 +166,173 @@ static Atom product(Builder *b, Atom xs, Atom ys) {
   return core_let(b, "parts", exp_map(ad_length(xs), fn, (Atom[]){ xs, ys }, 2));
 }
 
+// The derivatives of value j, by a map of the operator that nobody computes.
+static void differentiate(ScanParts *s, const Atom *before, int j) {
+  Builder *b = s->r->scope->b;
+  int count = s->op->count;
+  AtomVec arrays = { 0 };
+  AdLambda l = ad_lambda(b);
+  Atom *params = new_array(Atom, 2 * count);
+  for (int k = 0; k < 2 * count; k++) {
+    int value = k % count;
+    Atom array = k < count ? before[k] : soac_of(s)->arrays[value];
+    vec_push(&arrays, has_derivative(s, value) ? watched(s->r, array) : array);
+    params[k] = ad_param(&l, "x", type_row(atom_type(array)));
+  }
+  AtomVec all = combine(&l.b, s->op, params, params + count), result = { 0 };
+  vec_push(&result, all.at[s->at[j]]);
+  Atom ones =
+      core_let(b, "ones", exp_replicate(soac_of(s)->width, ad_number(s->elem, 1)));
+  const Atom **seeds = new_array(const Atom *, 1);
+  seeds[0] = &ones;
+  reverse_virtual_map(s->r, &l, &result, &arrays, seeds);
+  for (int i = 0; i < s->count; i++) {
+    s->slopes[j][i] = reverse_adjoint(s->r, arrays.at[s->at[i]].u.var);
+    s->by_element[j][i] = reverse_adjoint(s->r, arrays.at[count + s->at[i]].u.var);
+  }
+}
+
+// ---- linear functions of some of the values
+
+// x -> M x + v, for the members of a group of values; entries of M that are always 0 have no place.
+typedef struct LinearMap {
+  int count, members[SCAN_VALUES];
+  int entries, place[SCAN_VALUES][SCAN_VALUES];  // or -1
+} LinearMap;
+
+// What the functions of the group are made of, and their products: all that values reach.
+static LinearMap linear_functions(const ScanParts *s, int first, bool *done) {
+  bool reach[SCAN_VALUES][SCAN_VALUES] = { { false } };
+  for (int i = 0; i < s->count; i++)
+    for (int j = 0; j < s->count; j++)
+      reach[i][j] = i == j || s->slopes[j][i];
+  for (int l = 0; l < s->count; l++)
+    for (int i = 0; i < s->count; i++)
+      for (int j = 0; j < s->count; j++)
+        reach[i][j] = reach[i][j] || (reach[i][l] && reach[l][j]);
+  LinearMap f = { 0 };
+  f.members[f.count++] = first;
+  done[first] = true;
+  for (int m = 0; m < f.count; m++)
+    for (int j = 0; j < s->count; j++) {
+      if (done[j] || !(reach[f.members[m]][j] || reach[j][f.members[m]])) continue;
+      f.members[f.count++] = j;
+      done[j] = true;
+    }
+  for (int i = 0; i < f.count; i++)
+    for (int j = 0; j < f.count; j++)
+      f.place[i][j] = reach[f.members[i]][f.members[j]] ? f.entries++ : -1;
+  return f;
+}
+
+// The sum of the products of a row of `second` and a column of `first`, or of its vector.
+static Atom row_times(Builder *b, const LinearMap *f, const Atom *second, int i,
+                      const Atom *first, int column) {
+  Atom sum = { 0 };
+  bool any = false;
+  for (int l = 0; l < f->count; l++) {
+    int right = column < 0 ? f->entries + l : f->place[l][column];
+    if (f->place[i][l] < 0 || right < 0) continue;
+    Atom part = ad_op2(b, OP_MUL, first[right], second[f->place[i][l]]);
+    sum = any ? ad_op2(b, OP_ADD, sum, part) : part;
+    any = true;
+  }
+  return sum;
+}
+
+// First one function, then the other: (M, v) (N, w) -> (N M, N v + w).
+static RedOp composition(Builder *b, const LinearMap *f, PrimType elem) {
+  int count = f->entries + f->count;
+  AdLambda l = ad_lambda(b);
+  Atom *params = new_array(Atom, 2 * count), *results = new_array(Atom, count);
+  Atom *neutral = new_array(Atom, count);
+  for (int k = 0; k < 2 * count; k++)
+    params[k] = ad_param(&l, "x", type_scalar(elem));
+  const Atom *second = params + count;
+  for (int i = 0; i < f->count; i++) {
+    for (int j = 0; j < f->count; j++) {
+      int place = f->place[i][j];
+      if (place < 0) continue;
+      results[place] = row_times(&l.b, f, second, i, params, j);
+      neutral[place] = ad_number(elem, i == j);
+    }
+    int offset = f->entries + i;
+    results[offset] =
+        ad_op2(&l.b, OP_ADD, row_times(&l.b, f, second, i, params, -1), second[offset]);
+    neutral[offset] = ad_number(elem, 0);
+  }
+  return (RedOp){ .op = ad_lambda_end(&l, results, count),
+                  .neutral = neutral,
+                  .count = count };
+}
+
+// The totals of a group's values.
+static void add_totals(ScanParts *s, const LinearMap *f) {
+  Builder *b = s->r->scope->b;
+  Atom zero = ad_number(s->elem, 0);
+  Atom zeros = core_let(b, "zeros", exp_replicate(soac_of(s)->width, zero));
+  Atom *arrays = new_array(Atom, f->entries + f->count);
+  for (int i = 0; i < f->count; i++)
+    for (int j = 0; j < f->count; j++) {
+      const Atom *slopes = s->slopes[f->members[j]][f->members[i]];
+      if (f->place[i][j] < 0) continue;
+      arrays[f->place[i][j]] =
+          slopes ? ad_reversed(b, shifted(b, *slopes, 1, zero)) : zeros;
+    }
+  for (int i = 0; i < f->count; i++) {
+    const Var *result = s->stm->binders[s->at[f->members[i]]];
+    const Atom *adjoint = reverse_adjoint(s->r, result);
+    arrays[f->entries + i] = adjoint ? ad_reversed(b, *adjoint) : zeros;
+  }
+  const Atom *sums = scanned(b, composition(b, f, s->elem), arrays);
+  for (int i = 0; i < f->count; i++) {
+    Atom total = ad_reversed(b, sums[f->entries + i]);
+    s->totals[f->members[i]] = mem_copy(&total, sizeof total);
+  }
+}
+
+// What the rest of the program has to do with one of them, or what it has to do with another one.
+static bool has_adjoint(const ScanParts *s, const LinearMap *f) {
+  for (int i = 0; i < f->count; i++)
+    if (reverse_adjoint(s->r, s->stm->binders[s->at[f->members[i]]])) return true;
+  return false;
+}
+
 void reverse_general_scan(Reverse *r, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
-  const RedOp *op = &soac->ops[0];
-  Builder *b = r->scope->b;
-  Atom adjoint = *reverse_adjoint(r, stm->binders[0]);
-  PrimType elem = atom_type(adjoint).elem;
-  AtomVec arrays = { 0 };
-  Atom before = shifted(b, atom_var(stm->binders[0]), -1, op->neutral[0]);
-  vec_push(&arrays, watched(r, before));
-  vec_push(&arrays, watched(r, soac->arrays[0]));
-  AdLambda l = ad_lambda(b);
-  Atom params[2];
-  for (int k = 0; k < 2; k++)
-    params[k] = ad_param(&l, "x", type_scalar(elem));
-  AtomVec result = combine(&l.b, op, params, params + 1);
-  Atom ones = core_let(b, "ones", exp_replicate(soac->width, ad_number(elem, 1)));
-  const Atom **seeds = new_array(const Atom *, result.count);
-  seeds[0] = &ones;
-  reverse_virtual_map(r, &l, &result, &arrays, seeds);
-  Atom slopes = reverse_current(r, arrays.at[0].u.var);
-  Atom next = shifted(b, slopes, 1, ad_number(elem, 0));
-  Atom functions[2] = { ad_reversed(b, next), ad_reversed(b, adjoint) };
-  const Atom *sums =
-      scanned(b, linear_functions(b, elem), mem_copy(functions, sizeof functions));
-  Atom by_element = reverse_current(r, arrays.at[1].u.var);
-  reverse_add(r, soac->arrays[0], product(b, by_element, ad_reversed(b, sums[1])));
+  ScanParts s = { .r = r, .stm = stm, .op = &soac->ops[0] };
+  Atom *before = new_array(Atom, s.op->count);
+  for (int k = 0; k < s.op->count; k++) {
+    before[k] = shifted(r->scope->b, atom_var(stm->binders[k]), -1, s.op->neutral[k]);
+    if (has_derivative(&s, k)) s.at[s.count++] = k;
+  }
+  s.elem = stm->binders[s.at[0]]->type.elem;
+  for (int j = 0; j < s.count; j++)
+    differentiate(&s, before, j);
+  bool done[SCAN_VALUES] = { false };
+  for (int i = 0; i < s.count; i++) {
+    if (done[i]) continue;
+    LinearMap f = linear_functions(&s, i, done);
+    if (has_adjoint(&s, &f)) add_totals(&s, &f);
+  }
+  for (int i = 0; i < s.count; i++)
+    for (int j = 0; j < s.count; j++)
+      if (s.totals[j] && s.by_element[j][i])
+        reverse_add(r, soac->arrays[s.at[i]],
+                    product(r->scope->b, *s.by_element[j][i], *s.totals[j]));
+}
+
+bool reverse_can_scan(const Reverse *r, const Stm *stm) {
+  const RedOp *op = &stm->exp->u.soac.ops[0];
+  const Var *any = NULL;
+  int count = 0;
+  for (int k = 0; k < op->count; k++) {
+    const Var *result = stm->binders[k];
+    if (atom_type(op->neutral[k]).rank) return false;
+    if (!reverse_is_active(r, atom_var(result))) continue;
+    if (any && any->type.elem != result->type.elem) return false;
+    any = result;
+    count++;
+  }
+  return count <= SCAN_VALUES;
 }
