@@ -73,7 +73,8 @@ RT_FN int rt_workers_fail(struct rt_context *ctx, int from, int error) {
   if (own && ctx->error) memcpy(text, ctx->error, (size_t)failure.length);
   rt_transport_broadcast(w, from, text, failure.length);
   w->failed = true;
-  if (rt_transport_least(w, error != RT_OK))  // all have failed, as they read the same
+  if (!error) error = rt_check_failures(ctx);  // which nobody may have looked at yet
+  if (rt_transport_least(w, error != RT_OK))   // all have failed, as they read the same
     rt_error(ctx, (int)failure.code, "%s", text);
   else
     rt_error(ctx, (int)failure.code, "worker %d of %d: %s", from, w->size, text);
