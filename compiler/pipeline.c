@@ -103,7 +103,8 @@ const Core *pipeline_for_gpus(Compiler *c, const Core *flat) {
   const Core *moved = checked_flat(c, flat_move_arrays(c, first));
   const Core *turned = checked_flat(c, flat_turn_spaces(c, moved));
   const Core *joined = checked_flat(c, flat_join_spaces(c, turned));
-  return checked_flat(c, flat_row_hists(c, joined));
+  const Core *scalars = checked_flat(c, flat_small_arrays(c, joined));
+  return checked_flat(c, flat_row_hists(c, scalars));
 }
 
 // For both profiles; recipes are for CPUs.

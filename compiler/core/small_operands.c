@@ -48,7 +48,12 @@ static bool has_small_operands(const Exp *e) {
 // ---- the operator on scalars
 
 static Straight straight_new(Compiler *c, Builder *b, int *budget) {
-  return (Straight){ c, b, map_new(NULL), map_new(NULL), budget };
+  return (Straight){ .c = c,
+                     .b = b,
+                     .atoms = map_new(NULL),
+                     .elements = map_new(NULL),
+                     .most = MOST_SCALARS,
+                     .budget = budget };
 }
 
 static const Var *part_var(Compiler *c, const char *name, CoreType type, Loc loc) {

@@ -1,8 +1,9 @@
 // map 2 (\a b -> {a + b}) xs ys, where xs = [p, q], ys = [r, s]   =>   p + r, q + s
 #include "core/straight.h"
 #include "core/passes.h"
+#include <limits.h>
 
-enum { MOST_ELEMENTS = 16, MOST_ROUNDS = 16 };
+enum { MOST_ROUNDS = 16 };
 
 typedef Vec(int) PlaceVec;
 
@@ -18,8 +19,8 @@ int straight_size(CoreType type, int most) {
   return (int)size;
 }
 
-static bool is_small(CoreType type) {
-  return type.rank > 0 && straight_size(type, MOST_ELEMENTS) > 0;
+bool straight_is_small(const Straight *s, CoreType type) {
+  return type.rank > 0 && straight_size(type, s->most) > 0;
 }
 
 // ---- what is known
@@ -47,7 +48,7 @@ void straight_bind_elements(Straight *s, const Var *var, const Atom *at, int cou
 
 const Exp *straight_array(Builder *b, CoreType type, const Atom *at) {
   CoreType row = type_row(type);
-  int count = (int)type.dims[0].u.constant.u.i, size = straight_size(row, MOST_ELEMENTS);
+  int count = (int)type.dims[0].u.constant.u.i, size = straight_size(row, INT_MAX);
   Atom *rows = new_array(Atom, count);
   for (int i = 0; i < count; i++)
     rows[i] = row.rank ? core_let(b, "row", straight_array(b, row, at + (size_t)i * size))
@@ -66,7 +67,7 @@ Atom straight_whole(Straight *s, Atom a) {
   return made;
 }
 
-static const ArrayParts *known_elements(const Straight *s, Atom a) {
+const ArrayParts *straight_known(const Straight *s, Atom a) {
   return a.kind == ATOM_VAR ? map_get(s->elements, a.u.var) : NULL;
 }
 
@@ -80,11 +81,11 @@ static void place_of(CoreType type, int k, Atom *out) {
 }
 
 const ArrayParts *straight_elements(Straight *s, Atom a) {
-  const ArrayParts *known = known_elements(s, a);
+  const ArrayParts *known = straight_known(s, a);
   if (known) return known;
   CoreType type = atom_type(a);
   Atom array = straight_whole(s, a);
-  int count = straight_size(type, MOST_ELEMENTS);
+  int count = straight_size(type, s->most);
   Atom *at = new_array(Atom, count + 1), *place = new_array(Atom, type.rank + 1);
   for (int k = 0; k < count; k++) {
     place_of(type, k, place);
@@ -96,13 +97,21 @@ const ArrayParts *straight_elements(Straight *s, Atom a) {
   return read;
 }
 
-static Straight inner_scope(const Straight *s, Builder *b) {
-  return (Straight){ s->c, b, map_new(s->atoms), map_new(s->elements), s->budget };
+Straight straight_inner(const Straight *s, Builder *b) {
+  Straight inner = *s;
+  inner.b = b;
+  inner.atoms = map_new(s->atoms);
+  inner.elements = map_new(s->elements);
+  return inner;
 }
 
 // ---- statements that are kept
 
 static void keep_stm(Straight *s, const Stm *stm) {
+  if (s->rolls && exp_has_bodies(stm->exp)) {
+    straight_keep(s, stm);
+    return;
+  }
   Subst *subst = subst_new();
   VarVec free = core_free_exp(stm->exp);
   vec_each (const Var *const *, v, &free)
@@ -159,9 +168,11 @@ static bool picked(Straight *s, CoreType type, const DimIndex *dims, PlaceVec *o
 }
 
 static bool index_elements(Straight *s, const Stm *stm) {
-  const ArrayParts *of = known_elements(s, stm->exp->u.index.array);
+  const ArrayParts *of = straight_known(s, stm->exp->u.index.array);
   PlaceVec places;
-  if (!of || !picked(s, of->type, stm->exp->u.index.dims, &places)) return false;
+  if (!of) return false;
+  if (!picked(s, of->type, stm->exp->u.index.dims, &places))
+    return s->rolls && straight_choose(s, stm, of);
   Atom *at = new_array(Atom, places.count + 1);
   for (int i = 0; i < places.count; i++)
     at[i] = of->at[places.at[i]];
@@ -172,9 +183,10 @@ static bool index_elements(Straight *s, const Stm *stm) {
 static bool update_elements(Straight *s, const Stm *stm) {
   Atom array = stm->exp->u.update.array, value = stm->exp->u.update.value;
   PlaceVec places;
-  if (!is_small(atom_type(array))) return false;
+  if (!straight_is_small(s, atom_type(array))) return false;
   const ArrayParts *of = straight_elements(s, array);
-  if (!picked(s, of->type, stm->exp->u.update.dims, &places)) return false;
+  if (!picked(s, of->type, stm->exp->u.update.dims, &places))
+    return s->rolls && straight_choose(s, stm, of);
   const ArrayParts *with = straight_elements(s, value);
   Atom *at = mem_copy(of->at, (size_t)of->count * sizeof *at);
   for (int i = 0; i < places.count; i++)
@@ -184,7 +196,7 @@ static bool update_elements(Straight *s, const Stm *stm) {
 }
 
 static bool rearrange_elements(Straight *s, const Stm *stm) {
-  const ArrayParts *of = known_elements(s, stm->exp->u.rearrange.array);
+  const ArrayParts *of = straight_known(s, stm->exp->u.rearrange.array);
   if (!of) return false;
   CoreType made = stm->binders[0]->type;
   Atom *at = new_array(Atom, of->count), *place = new_array(Atom, made.rank);
@@ -204,8 +216,8 @@ static bool rearrange_elements(Straight *s, const Stm *stm) {
 }
 
 static bool same_elements(Straight *s, const Stm *stm, Atom array) {
-  const ArrayParts *of = known_elements(s, array);
-  if (!of || !is_small(stm->binders[0]->type)) return false;
+  const ArrayParts *of = straight_known(s, array);
+  if (!of || !straight_is_small(s, stm->binders[0]->type)) return false;
   straight_bind_elements(s, stm->binders[0], of->at, of->count);
   return true;
 }
@@ -214,9 +226,9 @@ static bool same_elements(Straight *s, const Stm *stm, Atom array) {
 
 static bool joined_elements(Straight *s, const Stm *stm, const Atom *atoms, int count) {
   AtomVec at = { 0 };
-  if (!is_small(stm->binders[0]->type)) return false;
+  if (!straight_is_small(s, stm->binders[0]->type)) return false;
   for (int i = 0; i < count; i++)
-    if (!straight_size(atom_type(atoms[i]), MOST_ELEMENTS)) return false;
+    if (!straight_size(atom_type(atoms[i]), s->most)) return false;
   for (int i = 0; i < count; i++) {
     const ArrayParts *part = straight_elements(s, atoms[i]);
     for (int k = 0; k < part->count; k++)
@@ -228,7 +240,7 @@ static bool joined_elements(Straight *s, const Stm *stm, const Atom *atoms, int 
 
 static bool repeated_elements(Straight *s, const Stm *stm) {
   Atom value = stm->exp->u.replicate.value;
-  if (!is_small(stm->binders[0]->type)) return false;
+  if (!straight_is_small(s, stm->binders[0]->type)) return false;
   int count = (int)stm->binders[0]->type.dims[0].u.constant.u.i;
   Atom *values = new_array(Atom, count);
   for (int i = 0; i < count; i++)
@@ -238,11 +250,11 @@ static bool repeated_elements(Straight *s, const Stm *stm) {
 
 static bool numbers(Straight *s, const Stm *stm) {
   int64_t start, step;
-  if (!is_small(stm->binders[0]->type) || stm->exp->u.iota.type != PRIM_I64 ||
+  if (!straight_is_small(s, stm->binders[0]->type) || stm->exp->u.iota.type != PRIM_I64 ||
       !known_number(s, stm->exp->u.iota.start, &start) ||
       !known_number(s, stm->exp->u.iota.step, &step))
     return false;
-  int count = straight_size(stm->binders[0]->type, MOST_ELEMENTS);
+  int count = straight_size(stm->binders[0]->type, s->most);
   Atom *at = new_array(Atom, count);
   for (int i = 0; i < count; i++)
     at[i] = atom_i64(start + i * step);
@@ -253,7 +265,7 @@ static bool numbers(Straight *s, const Stm *stm) {
 // ---- operators over few elements
 
 static void bind_part(Straight *s, const Var *param, const ArrayParts *of, int i) {
-  int size = straight_size(param->type, MOST_ELEMENTS);
+  int size = straight_size(param->type, s->most);
   straight_bind_elements(s, param, of->at + (size_t)i * size, size);
 }
 
@@ -268,15 +280,15 @@ static void gather(Straight *s, const Lambda *fn, int from, int count, AtomVec *
   }
 }
 
-static bool is_small_soac(const Stm *stm) {
+static bool is_small_soac(const Straight *s, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
   if (soac->width.kind != ATOM_CONST || soac->width.u.constant.u.i < 1 ||
       soac->width.u.constant.u.i > MOST_ROUNDS)
     return false;
   for (int i = 0; i < soac->array_count; i++)
-    if (!is_small(atom_type(soac->arrays[i]))) return false;
+    if (!straight_is_small(s, atom_type(soac->arrays[i]))) return false;
   for (int i = 0; i < stm->binder_count; i++)
-    if (!straight_size(stm->binders[i]->type, MOST_ELEMENTS)) return false;
+    if (!straight_size(stm->binders[i]->type, s->most)) return false;
   return true;
 }
 
@@ -312,7 +324,8 @@ static void add_all(AtomVec *to, const AtomVec *values) {
 
 static bool soac_elements(Straight *s, const Stm *stm) {
   const Soac *soac = &stm->exp->u.soac;
-  if (!is_small_soac(stm)) return false;
+  if (!is_small_soac(s, stm) || (s->rolls && !straight_mentions_parts(s, stm)))
+    return false;
   int combined = soac_red_count(soac), count = stm->binder_count;
   AtomVec *made = new_array(AtomVec, count + 1), *values = new_array(AtomVec, count + 1);
   begin(s, soac, values);
@@ -336,9 +349,10 @@ static bool soac_elements(Straight *s, const Stm *stm) {
 
 // ---- branches and loops
 
-// The elements of small results, others as they are.
-static void add_parts(Straight *s, Atom result, AtomVec *out) {
-  if (!is_small(atom_type(result))) {
+void straight_add_parts(Straight *s, CoreType type, Atom result, AtomVec *out) {
+  bool small = straight_is_small(s, type);
+  if (small != straight_is_small(s, atom_type(result))) *s->budget = -1;
+  if (!small || *s->budget < 0) {
     vec_push(out, straight_whole(s, result));
     return;
   }
@@ -347,23 +361,24 @@ static void add_parts(Straight *s, Atom result, AtomVec *out) {
     vec_push(out, parts->at[k]);
 }
 
-static const Body *straight_branch(const Straight *s, const Body *body) {
+static const Body *straight_branch(const Straight *s, const Stm *stm, const Body *body) {
   Builder b = builder_new(s->c, s->b->loc);
-  Straight inner = inner_scope(s, &b);
+  Straight inner = straight_inner(s, &b);
   AtomVec out = { 0 };
   straight_body(&inner, body);
   for (int i = 0; i < body->result_count; i++)
-    add_parts(&inner, body->results[i], &out);
+    straight_add_parts(&inner, stm->binders[i]->type, body->results[i], &out);
   return core_body(&b, out.at, out.count);
 }
 
-// Binds values to what add_parts made of them.
-static void bind_parts(Straight *s, const Var *const *binders, int count,
-                       const Atom *at) {
+void straight_bind_parts(Straight *s, const Var *const *binders, int count,
+                         const Atom *at) {
+  if (*s->budget < 0) return;
   for (int i = 0; i < count; i++) {
-    int size =
-        is_small(binders[i]->type) ? straight_size(binders[i]->type, MOST_ELEMENTS) : 1;
-    if (is_small(binders[i]->type))
+    int size = straight_is_small(s, binders[i]->type)
+                   ? straight_size(binders[i]->type, s->most)
+                   : 1;
+    if (straight_is_small(s, binders[i]->type))
       straight_bind_elements(s, binders[i], at, size);
     else
       straight_bind(s, binders[i], at[0]);
@@ -371,15 +386,49 @@ static void bind_parts(Straight *s, const Var *const *binders, int count,
   }
 }
 
+// A branch that is known to be taken.
+static void taken_branch(Straight *s, const Stm *stm, const Body *body) {
+  AtomVec out = { 0 };
+  straight_body(s, body);
+  for (int i = 0; i < body->result_count; i++)
+    straight_add_parts(s, stm->binders[i]->type, body->results[i], &out);
+  straight_bind_parts(s, stm->binders, stm->binder_count, out.at);
+}
+
+// The branch with those results alone that differ between the two: others come from outside.
+static const Body *differing_results(const Body *body, const Body *other) {
+  AtomVec results = { 0 };
+  for (int i = 0; i < body->result_count; i++)
+    if (!atom_equal(body->results[i], other->results[i]))
+      vec_push(&results, body->results[i]);
+  return new_node(Body, .stms = body->stms, .stm_count = body->stm_count,
+                  .results = results.at, .result_count = results.count);
+}
+
 static bool branch_elements(Straight *s, const Stm *stm) {
   for (int i = 0; i < stm->binder_count; i++)
-    if (!straight_size(stm->binders[i]->type, MOST_ELEMENTS)) return false;
+    if (!straight_size(stm->binders[i]->type, s->most)) return false;
   Atom condition = straight_whole(s, stm->exp->u.cond.condition);
-  const Body *then_body = straight_branch(s, stm->exp->u.cond.then_body),
-             *else_body = straight_branch(s, stm->exp->u.cond.else_body);
-  Atom *out = new_array(Atom, then_body->result_count + 1);
-  core_let_n(s->b, "chosen", exp_if(condition, then_body, else_body), out);
-  bind_parts(s, stm->binders, stm->binder_count, out);
+  if (condition.kind == ATOM_CONST) {
+    taken_branch(s, stm,
+                 condition.u.constant.u.i ? stm->exp->u.cond.then_body
+                                          : stm->exp->u.cond.else_body);
+    return true;
+  }
+  const Body *then_body = straight_branch(s, stm, stm->exp->u.cond.then_body),
+             *else_body = straight_branch(s, stm, stm->exp->u.cond.else_body);
+  if (*s->budget < 0) return true;
+  int count = then_body->result_count;
+  Atom *chosen = new_array(Atom, count + 1), *out = new_array(Atom, count + 1);
+  core_let_n(s->b, "chosen",
+             exp_if(condition, differing_results(then_body, else_body),
+                    differing_results(else_body, then_body)),
+             chosen);
+  for (int i = 0, at = 0; i < count; i++)
+    out[i] = atom_equal(then_body->results[i], else_body->results[i])
+                 ? then_body->results[i]
+                 : chosen[at++];
+  straight_bind_parts(s, stm->binders, stm->binder_count, out);
   return true;
 }
 
@@ -388,23 +437,23 @@ static bool loop_elements(Straight *s, const Stm *stm) {
   const Exp *e = stm->exp;
   int64_t bound;
   if (e->u.loop.form != CORE_FOR || !known_number(s, e->u.loop.bound, &bound) ||
-      bound > MOST_ROUNDS)
+      bound > MOST_ROUNDS || (s->rolls && !straight_mentions_parts(s, stm)))
     return false;
   int count = e->u.loop.param_count;
   for (int i = 0; i < count; i++)
-    if (!straight_size(e->u.loop.params[i]->type, MOST_ELEMENTS)) return false;
+    if (!straight_size(e->u.loop.params[i]->type, s->most)) return false;
   AtomVec now = { 0 };
   for (int i = 0; i < count; i++)
-    add_parts(s, e->u.loop.inits[i], &now);
+    straight_add_parts(s, e->u.loop.params[i]->type, e->u.loop.inits[i], &now);
   for (int64_t round = 0; round < bound && *s->budget >= 0; round++) {
-    bind_parts(s, e->u.loop.params, count, now.at);
+    straight_bind_parts(s, e->u.loop.params, count, now.at);
     straight_bind(s, e->u.loop.index, atom_i64(round));
     straight_body(s, e->u.loop.body);
     now = (AtomVec){ 0 };
     for (int i = 0; i < count; i++)
-      add_parts(s, e->u.loop.body->results[i], &now);
+      straight_add_parts(s, e->u.loop.params[i]->type, e->u.loop.body->results[i], &now);
   }
-  bind_parts(s, stm->binders, count, now.at);
+  straight_bind_parts(s, stm->binders, count, now.at);
   return true;
 }
 
@@ -431,9 +480,9 @@ static bool take_apart(Straight *s, const Stm *stm) {
   case EXP_LOOP: return loop_elements(s, stm);
   case EXP_OP:
   case EXP_CONVERT:
+  case EXP_ASSERT: return s->rolls && straight_fold(s, stm);
   case EXP_BITS:
   case EXP_ROTATE:
-  case EXP_ASSERT:
   case EXP_CALL:
   case EXP_CHOOSE:
   case EXP_SCATTER:

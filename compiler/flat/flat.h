@@ -77,6 +77,8 @@ const Core *flat_move_arrays(Compiler *c, const Core *flat);
 const Core *flat_turn_spaces(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: spaces whose points go through rows have one dimension.
 const Core *flat_join_spaces(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: small arrays that loops of points carry are scalars.
+const Core *flat_small_arrays(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: histograms of rows are histograms of their elements.
 const Core *flat_row_hists(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.

@@ -1,7 +1,7 @@
 // segmap1 <i < n> { .. let r = segred0 <j < m> op {e} in {r} }
 //   =>  segred1 <i < n> <j < m> op { .. e}
 //
-// and likewise segmap0, if its elements take loops.
+// and likewise segmap0, if its elements take loops, or rows of a few words.
 //
 // Needs, keeps: Flat, whose other promises hold.
 // Why: code for GPUs.  A group of which only one operation is wanted has nothing to share: without
@@ -56,10 +56,23 @@ static bool operators_vary(const SegOp *group, const SegOp *inner) {
   return false;
 }
 
+// Does a point read a row word by word: xsss[i, j, 2]?
+static bool reads_rows_of_few(const SegOp *group, const SegOp *inner) {
+  for (int i = 0; i < inner->body->stm_count; i++) {
+    const Exp *e = inner->body->stms[i].exp;
+    int count = e->kind == EXP_INDEX ? e->u.index.dim_count : 0;
+    if (count > group->dim_count + inner->dim_count &&
+        e->u.index.dims[count - 1].start.kind == ATOM_CONST)
+      return true;
+  }
+  return false;
+}
+
 // What has no loops is one of the flat version's maps already, and may want other layouts there.
-static bool suits(const SegOp *inner) {
+static bool suits(const SegOp *group, const SegOp *inner) {
   return inner->kind == SEG_RED ||
-         (inner->kind == SEG_MAP && flat_has_loops(inner->body));
+         (inner->kind == SEG_MAP &&
+          (flat_has_loops(inner->body) || reads_rows_of_few(group, inner)));
 }
 
 static const SegOp *without_group(Compiler *c, const SegOp *group, const SegOp *inner) {
@@ -84,7 +97,7 @@ static void add_without_group(void *state, Builder *b, const Body *body, int pos
   const SegOp *group = stm.exp->u.seg;
   const Stm *lone = lone_seg(group->body);
   const SegOp *inner = lone ? lone->exp->u.seg : NULL;
-  bool fits = inner && suits(inner);
+  bool fits = inner && suits(group, inner);
   Body before = *group->body;
   before.stm_count -= fits;
   if (fits && flat_takes_little(&before, MOST_WORK) &&

@@ -1,5 +1,5 @@
 // Flat -> Flat for GPUs: seg-ops over other spaces (spread_rows.c, lone_groups.c, points_first.c,
-// row_hists.c, turned_spaces.c, moved_arrays.c, joined_spaces.c).
+// row_hists.c, turned_spaces.c, moved_arrays.c, joined_spaces.c, small_arrays.c).
 #pragma once
 #include "flat/flat.h"
 

@@ -89,6 +89,8 @@ CASES = [
     ("sums_of_batches", ["[32][16][8]f32"], "sums_of_batches.top_0=F,sums_of_batches.intra_1=F,sums_of_batches.top_2=T", ""),
     ("sums_of_batches", ["[32][16][40]f32"], "sums_of_batches.top_0=F,sums_of_batches.intra_1=F,sums_of_batches.top_2=T", ""),
     ("rows_of_groups", ["[8][32]f32", "[8][96]f32"], "rows_of_groups.top_0=F,rows_of_groups.intra_1=T", ""),
+    ("greatest_four", ["[256][64]f32"], "", ""),
+    ("determinants", ["[2048][3][3]f32"], "", ""),
     ("smoothed_rows", ["[128][32]f32"], "smoothed_rows.top_0=T", ""),
 ]
 

@@ -15,7 +15,7 @@
 
 enum { STEP_OTHER = 2 };  // else 0 or 1
 
-enum { FEW_ROWS = 16 };
+enum { FEW_ROWS = 16, LEAST_ROW_BYTES = 20 };
 
 // How a value changes from one item to the next, and what it depends on.
 typedef struct Motion {
@@ -34,6 +34,7 @@ typedef struct Probe {
       apart;  // deepest loop with reads of neighbouring words, or of words apart; -1: none
   int *order;  // what the latter want: the dimensions in memory, outermost first
   int result;  // its number
+  Vec(const ImpExp *) fixed;  // indices of reads of words apart, at fixed places of rows
 } Probe;
 
 typedef struct Reads {
@@ -205,9 +206,15 @@ static bool is_one_of_few(const Probe *p, int d) {
   return width->kind == IMP_CONST && width->u.constant.u.i <= FEW_ROWS;
 }
 
+static void see_fixed(Probe *p, const ImpExp *index) {
+  vec_each (const ImpExp **, known, &p->fixed)
+    if (imp_same(*known, index)) return;
+  vec_push(&p->fixed, index);
+}
+
 // A read of words apart counts if the items read all of the array, or a good part of it several
 // times: copying what few elements of are needed would cost more than it saves.
-static void see_read(const Reads *r, Probe *p, const Motion *dims) {
+static void see_read(const Reads *r, Probe *p, const Motion *dims, const ImpExp *index) {
   int lane = -1;
   for (int d = 0; d < p->arr->rank; d++) {
     if (dims[d].step == 0) continue;
@@ -221,7 +228,10 @@ static void see_read(const Reads *r, Probe *p, const Motion *dims) {
   }
   bool again = is_read_again(r, p, dims);
   for (int d = 0; d < p->arr->rank; d++)
-    if (!dims[d].walks && !dims[d].space && !(again && is_one_of_few(p, d))) return;
+    if (!dims[d].walks && !dims[d].space && !(again && is_one_of_few(p, d))) {
+      see_fixed(p, index);
+      return;
+    }
   if (r->depth <= p->apart) return;
   p->apart = r->depth;
   set_order(r, p, dims, lane);
@@ -231,7 +241,7 @@ static void see_access(Reads *r, const Mem *mem, const ImpExp *index) {
   vec_each (Probe *, p, &r->probes) {
     if (p->mem != mem) continue;
     Motion *dims = new_array(Motion, p->arr->rank);
-    if (add_terms(r, p, index, dims)) see_read(r, p, dims);
+    if (add_terms(r, p, index, dims)) see_read(r, p, dims, index);
   }
 }
 
@@ -460,11 +470,23 @@ Layouts layout_inputs(Code *host, const SegOp *seg) {
   return out;
 }
 
+// Do points read most of a row of constant size, that is no part of a sector, word by word?
+static bool reads_row(const Probe *p) {
+  int64_t count = 1;
+  for (int d = 1; d < p->arr->rank; d++) {
+    const ImpExp *width = p->arr->shape[d];
+    if (width->kind != IMP_CONST || width->u.constant.u.i > INT16_MAX) return false;
+    count *= width->u.constant.u.i;
+  }
+  return count * prim_size_bytes(p->arr->elem) >= LEAST_ROW_BYTES &&
+         2 * p->fixed.count >= count;
+}
+
 VarVec layout_apart(Code *host, const SegOp *seg) {
   VarVec out = { 0 };
   Reads r = find_seg_reads(host, seg, false);
   vec_each (Probe *, p, &r.probes)
-    if (wants_copy(p)) vec_push(&out, p->var);
+    if (wants_copy(p) || (seg->dim_count == 1 && reads_row(p))) vec_push(&out, p->var);
   return out;
 }
 

@@ -30,6 +30,7 @@ static void see_mention(CoreVisitor *v, Atom a) {
   use->all += a.kind == ATOM_VAR && a.u.var == use->var;
 }
 
+// xss[i, ..], where i is the index of the point.
 static bool is_own_row(const RowUse *use, const Exp *exp) {
   if (exp->kind != EXP_INDEX || !atom_equal(exp->u.index.array, atom_var(use->var)))
     return false;
