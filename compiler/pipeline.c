@@ -87,7 +87,8 @@ const Core *pipeline_in_order(Compiler *c, Program *p) {
   const Core *hists = any_order ? checked_flat(c, flat_chain_hists(c, p->core)) : p->core;
   const Core *mapped = checked_flat(c, flat_filter_maps(c, hists));
   const Core *joined = checked_flat(c, flat_join_scans(c, mapped));
-  p->in_order = checked_flat(c, flat_fuse_scans(c, joined, false));
+  const Core *fused = checked_flat(c, flat_fuse_scans(c, joined, false));
+  p->in_order = checked_flat(c, flat_own_literals(c, fused));
   return p->in_order;
 }
 

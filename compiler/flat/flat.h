@@ -53,6 +53,9 @@ const Core *flat_chain_hists(Compiler *c, const Core *flat);
 // for GPUs) only scans whose elements are little work, as they are computed for both.
 const Core *flat_fuse_scans(Compiler *c, const Core *flat, bool computes_again);
 
+// Flat -> Flat, for CPUs: literals of few constants that points run over are their own.
+const Core *flat_own_literals(Compiler *c, const Core *flat);
+
 // What the host runs, that within branches and loops first (m->body gets these), with what stands
 // at each position rewritten, from the last to the first; `rewrite` returns NULL where nothing
 // changes.

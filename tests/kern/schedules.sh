@@ -70,6 +70,13 @@ END
 "$flc" dump --recipes literals.fl > out
 expect 'literals in branches are scalars' 0 '(alloc|reduce \{)' out
 some 'branches with literals in them run in lanes' 'bind n to lane' out
+cat > literals.fl << 'END'
+entry main [n] [m] (a: [n][m]f32) : [n][m]f32 =
+  let places = [(-1, 0), (1, 0), (0, -1), (0, 1)]
+  in tabulate_2d n m (\i j -> f32.sum (map (\(di, dj) -> a[(i + di) % n, (j + dj) % m]) places))
+END
+"$flc" dump --flatten outer --recipes literals.fl > out
+expect 'literals that points run over are scalars' 0 '(alloc|reduce \{)' out
 
 cat > apart.fl << 'END'
 entry along [n] [m] (xs: [n][m]f32) : [n][m]f32 =
