@@ -363,9 +363,14 @@ static void member(Text *t, const char *table, int count) {
 
 static const char *kinds_of_workers(const Emit *e) {
   if (!e->options.mixed) return "RT_KINDS_ONE";
-  return imp_same_exchanges(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU])
-             ? "RT_KINDS_ANY"
-             : "RT_KINDS_ONE_CODE";
+  const Entry *differs =
+      imp_other_exchanges(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU]);
+  if (!differs) return "RT_KINDS_ANY";
+  warning(e->c, differs->loc,
+          "workers of %s must all run the code for CPUs, or all that for GPUs: these "
+          "exchange in different orders",
+          differs->name);
+  return "RT_KINDS_ONE_CODE";
 }
 
 void emit_tables(Emit *e, Text *t) {

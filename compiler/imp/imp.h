@@ -551,8 +551,9 @@ ImpBlock imp_contract(const ImpBlock *block);
 
 // Does the block hold an exchange between workers?
 bool imp_exchanges(const ImpBlock *block);
-// Do both programs have the same exchanges in the same order, in the same loops and branches?
-bool imp_same_exchanges(const ImpProgram *a, const ImpProgram *b);
+// An entry point with other exchanges in the one program than in the other, or in another order, or
+// in other loops and branches; NULL if there is none.
+const Entry *imp_other_exchanges(const ImpProgram *a, const ImpProgram *b);
 
 // Launches whose results nothing reads go.
 void imp_drop_dead(ImpProgram *program);

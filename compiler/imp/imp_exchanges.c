@@ -45,9 +45,9 @@ static const char *exchanges_of(const ImpEntry *entry) {
   return text_str(t);
 }
 
-bool imp_same_exchanges(const ImpProgram *a, const ImpProgram *b) {
+const Entry *imp_other_exchanges(const ImpProgram *a, const ImpProgram *b) {
   for (int i = 0; i < a->entry_count; i++)
     if (strcmp(exchanges_of(a->entries[i]), exchanges_of(b->entries[i])) != 0)
-      return false;
-  return true;
+      return a->entries[i]->entry;
+  return NULL;
 }

@@ -19,6 +19,7 @@
 //
 // Variables of which each worker has its own value (blocks, and what is made of them) stay so until
 // they are gathered.
+#include "core/passes.h"
 #include "flat/workers/workers.h"
 
 typedef struct Agreed {
@@ -314,16 +315,27 @@ static const Entry *alike_entry(Compiler *c, const Entry *entry, bool fixed) {
   Entry *out = mem_copy(entry, sizeof *entry);
   out->body = alike_body(&m, entry->body);
   if (a.asked) out->body = with_owner(&a, out->body);
-  Sites sites = { c, 0 };
-  CoreMapper numbers = { .body = number_body, .state = &sites };
-  out->body = number_body(&numbers, out->body);
   return out;
 }
 
+static const Entry *numbered_entry(Compiler *c, const Entry *entry) {
+  Sites sites = { c, 0 };
+  CoreMapper m = { .body = number_body, .state = &sites };
+  Entry *out = mem_copy(entry, sizeof *entry);
+  out->body = number_body(&m, entry->body);
+  return out;
+}
+
+// What nobody reads is not sent: it would be dead in the one code and not in the other.
 const Core *flat_keep_alike(Compiler *c, const Core *flat, bool fixed) {
   Core *out = mem_copy(flat, sizeof *flat);
   out->entries = new_array(const Entry *, flat->entry_count);
   for (int i = 0; i < flat->entry_count; i++)
     out->entries[i] = alike_entry(c, flat->entries[i], fixed);
-  return out;
+  Core *live = mem_copy(dead(c, out), sizeof *live);
+  live->entries =
+      mem_copy(live->entries, sizeof *live->entries * (size_t)live->entry_count);
+  for (int i = 0; i < live->entry_count; i++)
+    live->entries[i] = numbered_entry(c, live->entries[i]);
+  return live;
 }
