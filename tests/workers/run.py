@@ -363,6 +363,12 @@ def mixed(flc, folder):
         run = threads(3, command + ["-e", "failing", "--code", codes], xs[70] + f" {at}i64")
         good = run.returncode != 0 and run.stdout == "" and run.stderr.count("error:") == 1 and f"worker {speaker} of 3: " in run.stderr
         check(good, f"a failure at {at} by {codes}: {run.stdout}{run.stderr[:300]}")
+    values = os.path.join(folder, "timed")
+    with open(values, "w", encoding="utf-8") as file:
+        file.write(xs[70] + " 3i64")
+    run = threads(2, command + ["--code", "cpu,gpu", "--server"], f"restore {values} xs []f32 k i64\nrace copies 2 xs k -\nworker_times\n")
+    times = [float(line) for line in run.stdout.split("%%% OK")[3].split()] if run.stdout.count("%%% OK") == 4 else []
+    check(len(times) == 2 and min(times) > 0, f"what each worker takes: {run.stdout[-300:]}{run.stderr[:300]}")
     run = threads(2, [plain, "-e", "copies", "--code", "cpu,gpu"], xs[70] + " 3i64")
     check(run.returncode != 0 and "(--mixed)" in run.stderr and run.stderr.count("error:") == 1, f"not built for that: {run.stdout}{run.stderr[:300]}")
 
