@@ -35,6 +35,7 @@ typedef struct Probe {
   int *order;  // what the latter want: the dimensions in memory, outermost first
   int result;  // its number
   Vec(const ImpExp *) fixed;  // indices of reads of words apart, at fixed places of rows
+  bool in_rounds;             // some of these in loops
 } Probe;
 
 typedef struct Reads {
@@ -206,7 +207,8 @@ static bool is_one_of_few(const Probe *p, int d) {
   return width->kind == IMP_CONST && width->u.constant.u.i <= FEW_ROWS;
 }
 
-static void see_fixed(Probe *p, const ImpExp *index) {
+static void see_fixed(Probe *p, const ImpExp *index, bool in_rounds) {
+  p->in_rounds = p->in_rounds || in_rounds;
   vec_each (const ImpExp **, known, &p->fixed)
     if (imp_same(*known, index)) return;
   vec_push(&p->fixed, index);
@@ -229,7 +231,7 @@ static void see_read(const Reads *r, Probe *p, const Motion *dims, const ImpExp 
   bool again = is_read_again(r, p, dims);
   for (int d = 0; d < p->arr->rank; d++)
     if (!dims[d].walks && !dims[d].space && !(again && is_one_of_few(p, d))) {
-      see_fixed(p, index);
+      see_fixed(p, index, r->depth > 0);
       return;
     }
   if (r->depth <= p->apart) return;
@@ -470,7 +472,8 @@ Layouts layout_inputs(Code *host, const SegOp *seg) {
   return out;
 }
 
-// Do points read most of a row of constant size, that is no part of a sector, word by word?
+// Do points read most of a row of constant size word by word, again and again or of so many bytes
+// that neighbours' words are far apart?
 static bool reads_row(const Probe *p) {
   int64_t count = 1;
   for (int d = 1; d < p->arr->rank; d++) {
@@ -478,8 +481,8 @@ static bool reads_row(const Probe *p) {
     if (width->kind != IMP_CONST || width->u.constant.u.i > INT16_MAX) return false;
     count *= width->u.constant.u.i;
   }
-  return count * prim_size_bytes(p->arr->elem) >= LEAST_ROW_BYTES &&
-         2 * p->fixed.count >= count;
+  bool far = count * prim_size_bytes(p->arr->elem) >= LEAST_ROW_BYTES;
+  return (far || (p->in_rounds && count > 1)) && 2 * p->fixed.count >= count;
 }
 
 VarVec layout_apart(Code *host, const SegOp *seg) {
