@@ -13,8 +13,9 @@ static const struct rt_tuning_param params[] = {
 };
 static const char *const size_names[] = { "n", "m", "rows" };
 static const struct rt_program program = {
-  "none", NULL, NULL, NULL, NULL,       NULL,  NULL, 0, NULL,  0,    params, 2, guards, 2,
-  NULL,   0,    NULL, 0,    size_names, SIZES, NULL, 0, false, NULL, NULL,   0,
+  "none", NULL, NULL,         NULL,  NULL, NULL, NULL, 0, NULL,       0,
+  params, 2,    guards,       2,     NULL, 0,    NULL, 0, size_names, SIZES,
+  NULL,   0,    RT_KINDS_ONE, false, NULL, NULL, 0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &program; }

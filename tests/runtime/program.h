@@ -333,6 +333,7 @@ static const struct rt_program small_program = {
   2,
   NULL,
   0,
+  RT_KINDS_ONE,
   false,
   NULL,
   NULL,

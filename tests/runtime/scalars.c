@@ -67,6 +67,7 @@ static const struct rt_program program = {
   0,
   NULL,
   0,
+  RT_KINDS_ONE,
   false,
   NULL,
   NULL,

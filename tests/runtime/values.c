@@ -5,8 +5,8 @@
 #include "core/value/value.h"
 
 static const struct rt_program no_program = {
-  "none", NULL, NULL, NULL, NULL, NULL, NULL, 0,    NULL, 0,     NULL, 0,    NULL,
-  0,      NULL, 0,    NULL, 0,    NULL, 0,    NULL, 0,    false, NULL, NULL, 0,
+  "none", NULL, NULL, NULL, NULL, NULL, NULL, 0, NULL,         0,     NULL, 0,    NULL, 0,
+  NULL,   0,    NULL, 0,    NULL, 0,    NULL, 0, RT_KINDS_ONE, false, NULL, NULL, 0,
 };
 
 RT_FN const struct rt_program *rt_program(void) { return &no_program; }
