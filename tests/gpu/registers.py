@@ -22,6 +22,9 @@ STORED = os.path.join(HERE, "registers.txt")
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ["tests/gpu/kernels.fl", "benchmarks/matmul.fl", "benchmarks/locvolcalib.fl"]
 SLACK = 0.1
+# Kernels that only move elements are alike: the first few of each kind stand for all.
+MOVES = {"turn_rows", "turn_matrices", "transpose", "copy"}
+FEW = 4
 COUNTS = re.compile(r"Compiling entry function 'flc_kernel_(\d+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)
 
@@ -64,22 +67,31 @@ def counted(nvrtc, ptxas, program, kernels):
             for number, stack, stores, loads, registers in COUNTS.findall(done.stdout)}
 
 
+def looked_at(program):
+    """Kind, place and kernel of those that are counted."""
+    places, rows = {}, []
+    for kernel in program.kernels:
+        kind = re.sub(r"_\d+$", "", kernel.name)
+        places[kind] = places.get(kind, 0) + 1
+        if kind not in MOVES or places[kind] <= FEW:
+            rows.append((kind, places[kind], kernel))
+    return rows
+
+
 def rows_of(nvrtc, ptxas, flc, path):
     """Rows of the table: name -> registers, stack, spilled, instructions."""
     program = Program(flc, os.path.join(ROOT, path))
-    alike, counts = {}, {}
+    looked, alike, counts = looked_at(program), {}, {}
+    texts = {kernel.text for _, _, kernel in looked}
     for kernel in program.distinct():
-        alike.setdefault(tuple(kernel.options()), []).append(kernel)
+        if kernel.text in texts:
+            alike.setdefault(tuple(kernel.options()), []).append(kernel)
     # Whatever their batches: to begin a program takes longer than most kernels do.
     for kernels in alike.values():
         found = counted(nvrtc, ptxas, program, kernels)
         counts.update({(kernel.text, *kernel.options()): found[number] for number, kernel in enumerate(kernels)})
-    rows, places = {}, {}
-    for kernel in program.kernels:
-        kind = re.sub(r"_\d+$", "", kernel.name)
-        places[kind] = places.get(kind, 0) + 1
-        rows[f"{os.path.basename(path)} {kind} {places[kind]}"] = counts[(kernel.text, *kernel.options())]
-    return rows
+    return {f"{os.path.basename(path)} {kind} {place}": counts[(kernel.text, *kernel.options())]
+            for kind, place, kernel in looked}
 
 
 def stored():
