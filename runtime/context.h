@@ -85,6 +85,7 @@ struct rt_built_kernel {
   struct rt_timing runs, builds;
   int64_t arena_bytes;  // that were enough for the last launch; 0: none yet
   char *text;           // a text loaded in place of the program's own; NULL: none
+  int64_t text_length;  // characters; 0: not counted yet
   int64_t near_runs;    // on the device near by
   double near_ns[2];  // of its last runs there, the last one first, for each byte at hand
 };

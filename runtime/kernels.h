@@ -166,6 +166,18 @@ RT_FN int rt_put_all(struct rt_context *ctx, struct rt_launching *l,
 // How many bytes a launch may touch, and how long it may take, to go there.
 enum { RT_NEAR_BYTES = 1 << 18, RT_NEAR_NS = 30000 };
 
+// Code that takes long to compile, and probably to run: for one device, not for both.
+enum { RT_LONG_TEXT = 60000 };
+
+RT_FN bool rt_is_long(struct rt_context *ctx, int kernel) {
+  struct rt_built_kernel *k = &ctx->kernels[kernel];
+  const char *const *piece = ctx->program->kernels[kernel].text;
+  if (k->text_length == 0)
+    for (; *piece; piece++)
+      k->text_length += (int64_t)strlen(*piece);
+  return k->text_length > RT_LONG_TEXT;
+}
+
 RT_FN double rt_launch_bytes(const struct rt_launch *launch) {
   double bytes = 1;
   for (int i = 0; i < launch->arg_count; i++)
@@ -178,6 +190,7 @@ RT_FN double rt_launch_bytes(const struct rt_launch *launch) {
 RT_FN bool rt_goes_near(struct rt_context *ctx, const struct rt_launching *l) {
   if (!ctx->goes_near || ctx->busy) return false;
   if (l->groups == 1) return true;
+  if (rt_is_long(ctx, l->kernel)) return false;
   struct rt_built_kernel *k = &ctx->kernels[l->kernel];
   double bytes = rt_launch_bytes(l->launch),
          rate = k->near_ns[0] < k->near_ns[1] ? k->near_ns[0] : k->near_ns[1];
