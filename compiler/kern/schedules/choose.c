@@ -204,6 +204,8 @@ static const KernPlan *with_small_size(const Schedule *s, const Candidates *all,
     const Candidate *best = best_without(s, all, out, *few);
     if (!best) continue;
     KernPlan plan = schedule_plan_of(best);
+    // Where the size is not small either, what was best without it stays.
+    plan.condition = term_and(plan.condition, term_less(term_var(*few), term_i64(LANES)));
     plan.otherwise = out->otherwise;
     out->otherwise = mem_copy(&plan, sizeof plan);
   }
