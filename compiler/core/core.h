@@ -563,6 +563,7 @@ const Exp *core_subst_exp(Compiler *c, const Subst *s, const Exp *exp);
 
 // The variables that occur free, each once, in order of first occurrence (types included).
 VarVec core_free_exp(const Exp *exp);
+VarVec core_free_stm(const Stm *stm);  // those of the expression, and of the binders' types
 VarVec core_free_body(const Body *body);
 VarVec core_free_lambda(const Lambda *fn);
 

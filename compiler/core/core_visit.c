@@ -317,6 +317,15 @@ VarVec core_free_exp(const Exp *exp) {
   return unbound(&o);
 }
 
+VarVec core_free_stm(const Stm *stm) {
+  VarVec vars = core_free_exp(stm->exp);
+  for (int i = 0; i < stm->binder_count; i++)
+    for (int d = 0; d < stm->binders[i]->type.rank; d++)
+      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
+        vec_push(&vars, stm->binders[i]->type.dims[d].u.var);
+  return vars;
+}
+
 VarVec core_free_body(const Body *body) {
   Occurrences o = occurrences_new();
   CoreVisitor v = occurrence_visitor(&o);

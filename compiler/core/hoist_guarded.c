@@ -37,21 +37,12 @@ typedef Vec(Stm) StmSlice;
 
 enum { FEW_ELEMENTS = 2 };  // not worth another kernel
 
-static VarVec reads_of_stm(const Stm *stm) {
-  VarVec reads = core_free_exp(stm->exp);
-  for (int i = 0; i < stm->binder_count; i++)
-    for (int d = 0; d < stm->binders[i]->type.rank; d++)
-      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
-        vec_push(&reads, stm->binders[i]->type.dims[d].u.var);
-  return reads;
-}
-
 static bool atom_varies(const Guarded *g, Atom a) {
   return a.kind == ATOM_VAR && map_has(g->varies, a.u.var);
 }
 
 static bool stm_varies(const Guarded *g, const Stm *stm) {
-  VarVec reads = reads_of_stm(stm);
+  VarVec reads = core_free_stm(stm);
   bool found = false;
   vec_each (const Var **, var, &reads)
     found = found || map_has(g->varies, *var);
@@ -71,7 +62,7 @@ static bool fails_anywhere(const Exp *e) {
 // ---- what goes along
 
 static void note_needed(Map *needed, const Stm *stm) {
-  VarVec reads = reads_of_stm(stm);
+  VarVec reads = core_free_stm(stm);
   vec_each (const Var **, var, &reads)
     map_put(needed, *var, stm);
 }

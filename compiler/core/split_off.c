@@ -87,15 +87,6 @@ static void look_for_failure(CoreVisitor *v, const Body *body) {
     f->found = f->found || can_fail(f->facts, body->stms[i].exp);
 }
 
-static VarVec reads_of(const Stm *stm) {
-  VarVec reads = core_free_exp(stm->exp);
-  for (int i = 0; i < stm->binder_count; i++)
-    for (int d = 0; d < stm->binders[i]->type.rank; d++)
-      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
-        vec_push(&reads, stm->binders[i]->type.dims[d].u.var);
-  return reads;
-}
-
 // The level from which the variable, in the function of an operator at `level`, is known for each
 // element; -1: none.
 static int source_level(const SplitOff *s, const Map *from, const Var *var, int level) {
@@ -133,7 +124,7 @@ static void see_source(SplitSlice *x, const Stm *stm) {
   bool calls = calls_library(stm->exp),
        costly = calls || exp_is_parallel(stm->exp) || stm->exp->kind == EXP_LOOP;
   if (can_fail(x->s->facts, stm->exp)) return;
-  VarVec reads = reads_of(stm);
+  VarVec reads = core_free_stm(stm);
   vec_each (const Var **, var, &reads) {
     int from = slice_source(x, *var);
     if (from < 0) return;
@@ -153,7 +144,7 @@ static void see_frame_source(SplitOff *s, const Stm *stm, int at) {
   SplitFrame *frame = s->frames.at[at];
   int level = 0;
   if (!frame->from || can_fail(s->facts, stm->exp)) return;
-  VarVec reads = reads_of(stm);
+  VarVec reads = core_free_stm(stm);
   vec_each (const Var **, var, &reads) {
     int from = source_level(s, frame->from, *var, at - 1);
     if (from < 0) return;
@@ -185,7 +176,7 @@ static bool has_source(const SplitSlice *x, const Stm *stm) {
 }
 
 static void note_used(Map *used, const Stm *stm) {
-  VarVec reads = reads_of(stm);
+  VarVec reads = core_free_stm(stm);
   vec_each (const Var **, var, &reads)
     map_put(used, *var, stm);
 }

@@ -39,19 +39,10 @@ static void note_uses(Map *last_use, VarVec vars, int at) {
     map_put(last_use, *v, position);
 }
 
-static VarVec stm_free(const Stm *stm) {
-  VarVec vars = core_free_exp(stm->exp);
-  for (int i = 0; i < stm->binder_count; i++)
-    for (int d = 0; d < stm->binders[i]->type.rank; d++)
-      if (stm->binders[i]->type.dims[d].kind == ATOM_VAR)
-        vec_push(&vars, stm->binders[i]->type.dims[d].u.var);
-  return vars;
-}
-
 static Map *last_uses(const Body *body) {
   Map *uses = map_new(NULL);
   for (int i = 0; i < body->stm_count; i++)
-    note_uses(uses, stm_free(&body->stms[i]), i);
+    note_uses(uses, core_free_stm(&body->stms[i]), i);
   VarVec results = { 0 };
   for (int i = 0; i < body->result_count; i++)
     if (body->results[i].kind == ATOM_VAR) vec_push(&results, body->results[i].u.var);
@@ -79,7 +70,7 @@ static void mark_needed(const MixedBody *g, Map *marked, VarVec vars) {
     const Stm *stm = map_get(g->pending_vars, *v);
     if (!stm || map_has(marked, stm)) continue;
     map_put(marked, stm, stm);
-    mark_needed(g, marked, stm_free(stm));
+    mark_needed(g, marked, core_free_stm(stm));
   }
 }
 
@@ -90,7 +81,7 @@ static bool read_elsewhere(const MixedBody *g, const Map *marked, const Map *wan
   if (map_has(wanted, var) || used_later(g, var)) return true;
   vec_each (const Stm **, s, &g->pending) {
     if (map_has(marked, *s) && !exp_is_cheap((*s)->exp)) continue;
-    VarVec free = stm_free(*s);
+    VarVec free = core_free_stm(*s);
     vec_each (const Var **, v, &free)
       if (*v == var) return true;
   }
@@ -169,7 +160,7 @@ static void add_local(MixedBody *g, const Stm *stm) {
 }
 
 static bool waits(const MixedBody *g, const Stm *stm) {
-  VarVec free = stm_free(stm);
+  VarVec free = core_free_stm(stm);
   vec_each (const Var **, v, &free)
     if (map_has(g->pending_vars, *v)) return true;
   return false;
@@ -186,7 +177,7 @@ static void add_pending(MixedBody *g, const Stm *stm) {
 static bool rule_g6(MixedBody *g, const Stm *stm) {
   Goal goal = goal_of(g, stm);
   if (!goal_distributes(g->fl, &goal)) return false;
-  if (!flush(g, stm_free(stm))) return false;
+  if (!flush(g, core_free_stm(stm))) return false;
   goal.nest = g->nest;
   Atom *out = new_array(Atom, stm->binder_count);
   if (!rule_apply(g->fl, &goal, out)) return false;
@@ -229,7 +220,7 @@ static Seen seen_in(const Exp *exp) {
 static bool is_common_work(const MixedBody *g, const Stm *stm) {
   if (!exp_is_soac(stm->exp) || flatten_is_sequential(stm)) return false;
   Goal goal = goal_of(g, stm);
-  VarVec free = stm_free(stm);
+  VarVec free = core_free_stm(stm);
   vec_each (const Var **, v, &free)
     if (goal_varies(&goal, atom_var(*v))) return false;
   Seen seen = seen_in(stm->exp);
