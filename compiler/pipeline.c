@@ -61,6 +61,10 @@ static bool run_fix_order(Compiler *c, Program *p, const Pass *pass) {
 // Programs for one worker stay as they are.
 static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
+  if (p->flatten.mixed && !p->flatten.workers) {
+    error(c, (Loc){ 0 }, "--mixed needs --workers or --mpi: one worker has one device");
+    return false;
+  }
   if (p->flatten.workers) p->core = flat_for_workers(c, p->core, p->flatten.blocks);
   if (p->flatten.mixed) p->core = flat_keep_alike(c, p->core, p->flatten.reproducible);
   return p->core != NULL;

@@ -216,10 +216,15 @@ RT_FN const char *rt_find_program(struct rt_context *ctx, const char *about,
 // The program as compiled with this one, from the cache, or compiled and put there.
 RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
                            struct rt_form form, struct rt_module **out) {
+  const struct rt_kernel *first = &ctx->program->kernels[batch->kernels[0]];
   struct rt_text options = { NULL, 0, 0 };
   struct rt_binaries binaries = { NULL, 0 };
   int error = RT_OK;
   *out = NULL;
+  if (first->uses_f64 && !ctx->device.doubles)
+    return rt_error(ctx, RT_OTHER_ERROR,
+                    "kernel %s computes with f64, which the device does not have",
+                    first->name);
 #ifdef RT_WORKERS
   rt_transport_alone(ctx->config->workers, true);
 #endif
@@ -321,10 +326,6 @@ RT_FN int rt_kernel_get(struct rt_context *ctx, int kernel, struct rt_form form,
   const struct rt_build *known = rt_find_build(k, form);
   if (known) *out = *known;
   if (known) return RT_OK;
-  if (ctx->program->kernels[kernel].uses_f64 && !ctx->device.doubles)
-    return rt_error(ctx, RT_OTHER_ERROR,
-                    "kernel %s computes with f64, which the device does not have",
-                    ctx->program->kernels[kernel].name);
   int error = rt_share_build(ctx, kernel, form);
   if (!error && !rt_find_build(k, form)) error = rt_build_batch(ctx, kernel, form);
   // A batch has one kernel of each code.

@@ -94,6 +94,10 @@ for command in build lib tune; do expect 1 "flc $command: -o needs an argument" 
 for command in build lib bench profile tree eval; do
   expect 1 "flc $command: --flatten needs an argument" $command q.fl --flatten
 done
+for command in build 'lib -o p' run; do
+  # shellcheck disable=SC2086 # words
+  expect 1 '--mixed needs --workers or --mpi' $command --mixed p.fut
+done
 for option in flatten max-versions recipe mpi workers; do
   expect 1 "^error: flc run: --$option needs an argument" run p.fut --$option
   expect 1 "^error: flc run: --$option needs an argument" run --$option= p.fut
