@@ -22,6 +22,7 @@ struct rt_config {
   bool at_terminal;  // show there what takes time
   bool at_end;       // the process ends with the context: the system frees the rest
   bool near;         // launches of little work may run in the thread that asks (opencl.h)
+  int near_after;    // once the kernel was launched so often elsewhere
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
   const struct rt_backend *backend;  // NULL: the first that has a device

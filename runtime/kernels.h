@@ -189,9 +189,10 @@ RT_FN double rt_launch_bytes(const struct rt_launch *launch) {
 // launches tell: the faster one of the last two, as other processes may have disturbed the other.
 RT_FN bool rt_goes_near(struct rt_context *ctx, const struct rt_launching *l) {
   if (!ctx->goes_near || ctx->busy) return false;
+  struct rt_built_kernel *k = &ctx->kernels[l->kernel];
+  if (k->near_runs == 0 && k->runs.count < ctx->config->near_after) return false;
   if (l->groups == 1) return true;
   if (rt_is_long(ctx, l->kernel)) return false;
-  struct rt_built_kernel *k = &ctx->kernels[l->kernel];
   double bytes = rt_launch_bytes(l->launch),
          rate = k->near_ns[0] < k->near_ns[1] ? k->near_ns[0] : k->near_ns[1];
   if (bytes > RT_NEAR_BYTES) return false;

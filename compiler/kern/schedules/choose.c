@@ -1,9 +1,12 @@
 // The choice among the candidates of a kernel, by the cost model; and how it came about.
+#include <math.h>
+
 #include "kern/recipes/recipe_book.h"
 #include "kern/schedules/schedule.h"
 
 enum {
-  SHORT = 64,  // elements that are too few for a row in vectors
+  SHORT = 64,        // elements that are too few for a row in vectors
+  SHORT_TEXT = 800,  // statements
 };
 
 Recipe schedule_recipe(const Schedule *s) { return recipe_new(s->c, s->kern, s->steps); }
@@ -79,10 +82,34 @@ static void try_interiors(const Schedule *s, Candidates *candidates, double trip
   }
 }
 
+static void count_text(KernVisitor *v, const KernStm *stm) {
+  int *text = v->state;
+  ++*text;
+  if (stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_REG) return;
+  int inside = 0;
+  KernVisitor body = { .stm = count_text, .state = &inside };
+  kern_visit_block(&body, stm->u.axis->body);
+  *text += inside * (int)(stm->u.axis->width->u.constant.u.i - 1);
+}
+
+// The cost, and up to a fifth more for long text, which takes the device's compiler long: several
+// vectors at once of what is hundreds of statements for one.
+static double cost_with_text(const Candidate *cand) {
+  int text = 0;
+  KernVisitor v = { .stm = count_text, .state = &text };
+  kern_visit_block(&v, cand->recipe.kern->body);
+  return cand->cost * (1 + fmin(fmax(text - SHORT_TEXT, 0.0) / SHORT_TEXT, 0.2));
+}
+
 static const Candidate *cheapest(const Candidates *candidates) {
   const Candidate *best = &candidates->at[0];
-  for (int i = 1; i < candidates->count; i++)
-    if (candidates->at[i].cost < 0.9 * best->cost) best = &candidates->at[i];
+  double least = cost_with_text(best);
+  for (int i = 1; i < candidates->count; i++) {
+    double cost = cost_with_text(&candidates->at[i]);
+    if (cost >= 0.9 * least) continue;
+    best = &candidates->at[i];
+    least = cost;
+  }
   return best;
 }
 
