@@ -15,22 +15,22 @@ enum {
   MOST_JOINED = 8,  // values
 };
 
-typedef struct Branch {
+typedef struct JoinedBranch {
   const ImpBlock *body;
   Map *own;    // Var: declared in it, not in a block within -> the ImpStm
   Map *pairs;  // Var -> the one of the other branch that stands for the same
-} Branch;
+} JoinedBranch;
 
 // ---- the same but for names
 
-static Branch branch_of(const ImpBlock *body) {
-  Branch out = { body, map_new(NULL), map_new(NULL) };
+static JoinedBranch branch_of(const ImpBlock *body) {
+  JoinedBranch out = { body, map_new(NULL), map_new(NULL) };
   vec_each (const ImpStm **, stm, body)
     if ((*stm)->kind == IMP_DECLARE) map_put(out.own, (*stm)->u.declare.var, *stm);
   return out;
 }
 
-static bool pair_vars(Branch *a, Branch *b, const Var *x, const Var *y) {
+static bool pair_vars(JoinedBranch *a, JoinedBranch *b, const Var *x, const Var *y) {
   bool own = map_has(a->own, x);
   if (own != map_has(b->own, y)) return false;
   if (!own) return x == y;
@@ -48,7 +48,8 @@ static bool same_constant(Prim a, Prim b) {
 }
 
 // What is in the nodes themselves, but for operands.
-static bool same_node(Branch *a, Branch *b, const ImpExp *e, const ImpExp *f) {
+static bool same_node(JoinedBranch *a, JoinedBranch *b, const ImpExp *e,
+                      const ImpExp *f) {
   ImpExpKind kind = e->kind;
   if (kind != f->kind || e->type != f->type || e->lanes != f->lanes) return false;
   if (kind == IMP_VAR) return pair_vars(a, b, e->u.var, f->u.var);
@@ -65,7 +66,7 @@ static bool same_node(Branch *a, Branch *b, const ImpExp *e, const ImpExp *f) {
   return kind != IMP_SHUFFLE || e->u.shuffle.up == f->u.shuffle.up;
 }
 
-static bool same_exp(Branch *a, Branch *b, const ImpExp *e, const ImpExp *f) {
+static bool same_exp(JoinedBranch *a, JoinedBranch *b, const ImpExp *e, const ImpExp *f) {
   if (!e || !f) return e == f;
   if (!same_node(a, b, e, f)) return false;
   const ImpExp *of_e[3], *of_f[3];
@@ -76,7 +77,8 @@ static bool same_exp(Branch *a, Branch *b, const ImpExp *e, const ImpExp *f) {
   return true;
 }
 
-static bool same_store(Branch *a, Branch *b, const ImpStm *s, const ImpStm *t) {
+static bool same_store(JoinedBranch *a, JoinedBranch *b, const ImpStm *s,
+                       const ImpStm *t) {
   return s->u.store.mem == t->u.store.mem && s->u.store.run == t->u.store.run &&
          s->u.store.packed == t->u.store.packed && s->u.store.over == t->u.store.over &&
          same_exp(a, b, s->u.store.index, t->u.store.index) &&
@@ -85,7 +87,7 @@ static bool same_store(Branch *a, Branch *b, const ImpStm *s, const ImpStm *t) {
          same_exp(a, b, s->u.store.mask, t->u.store.mask);
 }
 
-static bool same_stm(Branch *a, Branch *b, const ImpStm *s, const ImpStm *t) {
+static bool same_stm(JoinedBranch *a, JoinedBranch *b, const ImpStm *s, const ImpStm *t) {
   if (s->kind != t->kind) return false;
   if (s->kind == IMP_STORE) return same_store(a, b, s, t);
   if (s->kind == IMP_DECLARE)
@@ -98,7 +100,7 @@ static bool same_stm(Branch *a, Branch *b, const ImpStm *s, const ImpStm *t) {
 // ---- what is needed of the branches
 
 typedef struct BranchEnd {
-  const Branch *branch;
+  const JoinedBranch *branch;
   Map *declared;  // in the tail
   Map *needed;    // Var of the branch that it has from before
   VarVec order;
@@ -121,7 +123,7 @@ static void need(void *state, const ImpExp *e) {
 }
 
 // What the last `count` statements of the branch have from those before.
-static BranchEnd tail_of(const Branch *branch, int count) {
+static BranchEnd tail_of(const JoinedBranch *branch, int count) {
   BranchEnd t = { .branch = branch, .declared = map_new(NULL), .needed = map_new(NULL) };
   for (int i = branch->body->count - count; i < branch->body->count; i++) {
     const ImpStm *stm = branch->body->at[i];
@@ -139,7 +141,7 @@ static const ImpStm *assignment(Loc loc, const Var *var, const ImpExp *value) {
 }
 
 // The branch without its tail: what the tail needs is declared outside.
-static ImpBlock head_of(const Branch *branch, const BranchEnd *tail, int count) {
+static ImpBlock head_of(const JoinedBranch *branch, const BranchEnd *tail, int count) {
   ImpBlock out = { 0 };
   for (int i = 0; i < branch->body->count - count; i++) {
     const ImpStm *stm = branch->body->at[i];
@@ -152,14 +154,14 @@ static ImpBlock head_of(const Branch *branch, const BranchEnd *tail, int count) 
   return out;
 }
 
-static const ImpExp *value_of(const Branch *branch, const Var *var) {
+static const ImpExp *value_of(const JoinedBranch *branch, const Var *var) {
   const ImpStm *declared = map_get(branch->own, var);
   return new_node(ImpExp, .kind = IMP_VAR, .type = var->type.elem,
                   .lanes = declared->u.declare.lanes, .u.var = var);
 }
 
-static void join_tail(const ImpStm *stm, const Branch *a, const Branch *b, int count,
-                      ImpBlock *out) {
+static void join_tail(const ImpStm *stm, const JoinedBranch *a, const JoinedBranch *b,
+                      int count, ImpBlock *out) {
   BranchEnd tail = tail_of(a, count);
   if (tail.order.count > MOST_JOINED) {
     vec_push(out, stm);
@@ -182,7 +184,8 @@ static void join_tail(const ImpStm *stm, const Branch *a, const Branch *b, int c
 }
 
 static void join_branches(const ImpStm *stm, ImpBlock *out) {
-  Branch a = branch_of(&stm->u.cond.then_body), b = branch_of(&stm->u.cond.else_body);
+  JoinedBranch a = branch_of(&stm->u.cond.then_body),
+               b = branch_of(&stm->u.cond.else_body);
   int least = a.body->count < b.body->count ? a.body->count : b.body->count, count = 0;
   while (count < least && same_stm(&a, &b, a.body->at[a.body->count - 1 - count],
                                    b.body->at[b.body->count - 1 - count]))
