@@ -315,6 +315,12 @@ entry main [n] [m] [k] (a: [k][n]f32) (b: [m][k]f32) : [n][m]f32 =
 END
 "$flc" dump --recipes product.fl > out
 some 'large products have panels' '^  stage n0' out
+cat > product.fl << 'END'
+entry main [n] [m] [k] (a: [n][k]f32) (b: [k][m]f32) : [n][m]f32 =
+  tabulate_2d n m (\i j -> loop s = 0 for l < k do s + a[i, l] * b[l, j])
+END
+"$flc" dump --recipes product.fl > out
+some 'so do products by loops' '^  stage n0' out
 
 cat > places.fl << 'END'
 entry main [n] [m] (xss: [n][m]f32) : [n]i32 =

@@ -12,14 +12,14 @@ enum {
   MANY_COLUMNS = 512,  // as many columns, so long, are more than caches hold
 };
 
-// What the points sum up, if that is all they loop for: the axis; else NULL.
+// What the points sum up, or carry from round to round, if that is all they loop for: the axis;
+// else NULL.
 static const Axis *only_sum(const Kern *kern) {
   AxisStms axes = schedule_innermost(kern);
   const Axis *sum = axes.count == 1 ? axes.at[0]->u.axis : NULL;
-  return sum && sum->role == AXIS_REDUCE && kern_commutes(sum) &&
-                 kern_host_knows(kern, sum->width)
-             ? sum
-             : NULL;
+  bool sums = sum && (sum->role == AXIS_REDUCE ||
+                      (sum->role == AXIS_LOOP && sum->param_count > 0));
+  return sums && kern_host_knows(kern, sum->width) ? sum : NULL;
 }
 
 // Points of two dimensions that sum up what they read in common with others in each of the two.
@@ -57,6 +57,8 @@ static void tile_of_rows(Recipe *r, const ProductNest *p) {
 // Of one point's sums.
 static int sum_bytes(const Axis *sum) {
   int bytes = 0;
+  for (int i = 0; i < sum->param_count; i++)
+    bytes += prim_size_bytes(sum->params[i]->type.elem);
   for (int o = 0; o < sum->op_count; o++)
     for (int i = 0; i < sum->ops[o].count; i++)
       bytes += prim_size_bytes(sum->ops[o].params[i]->type.elem);
@@ -133,7 +135,8 @@ void schedule_products(const Schedule *s, Candidates *out) {
                      .recipe = recipe_copy(&whole),
                      .weight = 2048,  // if its sums are short, all others may follow
                      .nearer = 0.2 };
-  tile_of_rows(&tile.recipe, &p);
-  bool tiles = schedule_offer(s, out, &tile);
+  bool in_lanes = p.sum->role == AXIS_REDUCE && kern_commutes(p.sum);
+  if (in_lanes) tile_of_rows(&tile.recipe, &p);
+  bool tiles = in_lanes && schedule_offer(s, out, &tile);
   add_panels(s, out, &whole, &p, tiles);
 }
