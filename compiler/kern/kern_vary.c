@@ -439,11 +439,25 @@ static bool is_plain_branch(const KernStm *stm) {
 static void judge_if(Lockstep *j, const KernStm *stm) {
   AxisSet set = vary_term(j->v, stm->u.cond.condition);
   bool lanes = set & j->v->lanes;
-  if (!lanes && vary_is_guard(stm)) return;
+  if (vary_is_guard(stm)) return;
   if (lanes || !is_plain_branch(stm))
     judge_control(j, set);
   else if (set & j->regs)
     j->v->branches = true;
+}
+
+static bool is_straight_code(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    KernStmKind kind = block->stms[i].kind;
+    if (kind != KERN_LET && kind != KERN_LOAD && kind != KERN_CHECK) return false;
+  }
+  return true;
+}
+
+// Lanes have masks for each register point, which straight code asks for.
+static void judge_while(Lockstep *j, const KernStm *stm) {
+  AxisSet set = vary_var(j->v, stm->u.loop.params[stm->u.loop.which]);
+  if (!(set & j->v->lanes) || !is_straight_code(stm->u.loop.body)) judge_control(j, set);
 }
 
 static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
@@ -454,9 +468,7 @@ static void judge_stm(KernVisitor *visitor, const KernStm *stm) {
   case KERN_ROOM: refuse(j->v, "an array whose size is found out"); return;
   case KERN_AXIS: judge_axis(j, stm->u.axis); return;
   case KERN_IF: judge_if(j, stm); return;
-  case KERN_WHILE:
-    judge_control(j, vary_var(j->v, stm->u.loop.params[stm->u.loop.which]));
-    return;
+  case KERN_WHILE: judge_while(j, stm); return;
   case KERN_CALL: refuse(j->v, "a call"); return;
   case KERN_LET:
   case KERN_LOAD:

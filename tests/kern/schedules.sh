@@ -586,7 +586,8 @@ entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =
   map2 (\a b -> (loop (a, b) = (a, b) while b != 0 do (b, a % b)).0) xs ys
 END
 "$flc" dump --recipes tries.fl > out
-expect 'loops that try candidates until one fits run point by point, others in lanes' 1 '^  bind n to lane' out
+expect 'loops that try candidates until one fits run point by point, others in lanes' 2 '^  bind n to lane' out
+some 'in four vectors, whose rounds do not wait for each other' '^  bind n1 to reg' out
 
 cat > bits.fl << 'END'
 entry walsh [n] (k: i64) (xs: [n]f32) : [n]f32 =

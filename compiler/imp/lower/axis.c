@@ -19,7 +19,7 @@ const VarCopies **params_begin(KernCode *kc, const Var *const *params,
 }
 
 void params_next(KernCode *kc, const VarCopies *const *params, const Term *const *results,
-                 int count, const ImpExp *mask) {
+                 int count, bool masked) {
   const ImpExp ***next = new_array(const ImpExp **, count + 1);
   for (int i = 0; i < count; i++) {  // all are computed before any changes
     next[i] = new_array(const ImpExp *, copy_count(kc, params[i]->set) + 1);
@@ -33,7 +33,8 @@ void params_next(KernCode *kc, const VarCopies *const *params, const Term *const
   }
   for (int i = 0; i < count; i++)
     for (Copies c = copies_over(kc, params[i]->set); copies_next(&c);)
-      assign_copy(kc, params[i], next[i][copy_at(kc, params[i]->set)], mask);
+      assign_copy(kc, params[i], next[i][copy_at(kc, params[i]->set)],
+                  masked ? mask_at_hand(kc) : NULL);
 }
 
 void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params) {
@@ -55,6 +56,7 @@ static KernCode op_code(KernCode *kc, const KernOp *op, const ImpExp *const *lef
   if (kc->vary) inner.vary = vary_op(kc->vary, op, vector ? kc->lane : 0);
   inner.fixed = inner.open;
   inner.mask = NULL;
+  inner.masks = NULL;
   for (int i = 0; i < 2 * op->count; i++) {
     VarCopies *param = copies_new(&inner, op->params[i], vector ? kc->lane : 0);
     declare_copy(&inner, op->params[i], param,
@@ -295,7 +297,7 @@ static void seq_round(KernCode *kc, SeqAxis *s) {
   switch (axis->role) {
   case AXIS_MAP: return;
   case AXIS_LOOP:
-    params_next(kc, s->params, axis->body->results, axis->param_count, s->mask);
+    params_next(kc, s->params, axis->body->results, axis->param_count, s->mask != NULL);
     return;
   case AXIS_REDUCE: sums_add(kc, &s->sums, s->mask); return;
   case AXIS_SCAN:
@@ -322,7 +324,8 @@ static void find_bound(SeqAxis *s) {
     return;
   }
   const ImpExp *each = lower_vector(kc, width);
-  if (kc->mask) each = imp_select(kc->mask, each, imp_splat(imp_i64(0), kc->lanes));
+  if (kc->mask)
+    each = imp_select(mask_at_hand(kc), each, imp_splat(imp_i64(0), kc->lanes));
   s->each = declared(kc, "bound", each);
   s->bound = declared(kc, "most", imp_over_lanes(IMP_MOST, s->each));
 }
@@ -341,6 +344,7 @@ static void seq_axis(KernCode *kc, const KernStm *stm) {
   if (s.each) {
     const ImpExp *going = imp_less(imp_splat(imp_var(index), kc->lanes), s.each);
     s.mask = inner.mask = declared(&inner, "mask", going);
+    inner.masks = NULL;
   }
   seq_round(&inner, &s);
   bool plain = is_straight(axis->body) && !kc->lane;

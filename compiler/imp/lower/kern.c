@@ -330,7 +330,7 @@ static void lower_check_here(KernCode *kc, const KernStm *stm, bool vector) {
     values[i] = vector ? lower_vector(kc, stm->u.check.values[i])
                        : lower_first(kc, stm->u.check.values[i]);
   if (vector && kc->mask)
-    condition = imp_op2(OP_LOR, imp_op1(OP_NOT, kc->mask), condition);
+    condition = imp_op2(OP_LOR, imp_op1(OP_NOT, mask_at_hand(kc)), condition);
   code_check(kc->k, condition, stm->u.check.parts, values, count, stm->loc);
 }
 
@@ -376,16 +376,15 @@ static void lower_if_here(KernCode *kc, const KernStm *stm) {
 
 static void lower_if(KernCode *kc, const KernStm *stm) {
   AxisSet set = set_of_term(kc, stm->u.cond.condition);
-  if (in_lanes(kc, set)) {
-    lane_if(kc, stm);
-    return;
-  }
   for (int i = 0; i < stm->binder_count; i++)
     declare_copies(kc, stm->binders[i], set_of_var(kc, stm->binders[i]));
   for (Copies c = copies_over(kc, set); copies_next(&c);) {
     KernCode one = *kc;
     one.fixed |= set & kc->open;
-    lower_if_here(&one, stm);
+    if (in_lanes(kc, set))
+      lane_if(&one, stm);
+    else
+      lower_if_here(&one, stm);
   }
 }
 
@@ -402,7 +401,7 @@ static void lower_while(KernCode *kc, const KernStm *stm) {
   Code code;
   KernCode inner = inner_code(kc, &code, &b);
   lower_block(&inner, stm->u.loop.body);
-  params_next(&inner, params, stm->u.loop.body->results, count, NULL);
+  params_next(&inner, params, stm->u.loop.body->results, count, false);
   add_stm(kc, (ImpStm){
                   .kind = IMP_WHILE,
                   .u.loop_while = { copy_of(kc, map_get(kc->values, going)), b.block } });

@@ -34,6 +34,7 @@ typedef struct KernCode {
   int counts[MAX_LOCKS];   // their widths,
   int at[MAX_LOCKS];       // and the copy at hand, by number of the bit
   const ImpExp *mask;      // the lanes that take part; NULL: all
+  const struct VarCopies *masks;  // by copies of registers, if these differ in that; or NULL
   bool some;               // not all lanes do, as is known
   int64_t group;           // items of a group that work together; 0: there are no groups
   TileRooms *tiles;        // of such a group; or NULL
@@ -140,11 +141,12 @@ void lower_axis(KernCode *kc, const KernStm *stm);             // axis.c
 void lower_item_axis(KernCode *kc, const KernStm *stm);        // blocks.c
 KernCode inner_code(KernCode *kc, Code *code, ImpBuilder *b);  // for a block of its own
 // Variables that loops change: declared with their first values; all assigned at the end of a
-// round, in the lanes of `mask`; bound to the statement's binders when the loop is over.
+// round, in the lanes that take part if `masked`; bound to the statement's binders when the loop is
+// over.
 const VarCopies **params_begin(KernCode *kc, const Var *const *params,
                                const Term *const *inits, int count);
 void params_next(KernCode *kc, const VarCopies *const *params, const Term *const *results,
-                 int count, const ImpExp *mask);
+                 int count, bool masked);
 void params_end(KernCode *kc, const KernStm *stm, const VarCopies *const *params);
 void add_stm(KernCode *kc, ImpStm stm);
 const ImpExp *declared(KernCode *kc, const char *name, const ImpExp *value);
@@ -176,6 +178,9 @@ bool affine_place(KernCode *kc, const Access *access, const Arr *arr, const ImpE
                   const ImpExp **step);
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value);
 const ImpExp *mask_and(const ImpExp *mask, const ImpExp *more);
+// The lanes that take part at the copy at hand; NULL: all.
+const ImpExp *mask_at_hand(const KernCode *kc);
+// At the copy at hand of the register axes that the condition differs in; the binders are declared.
 void lane_if(KernCode *kc, const KernStm *stm);
 void lane_while(KernCode *kc, const KernStm *stm);
 // The value of each operator over all lanes, in order; values: vectors.

@@ -47,7 +47,7 @@ static const ImpExp *places(KernCode *kc, const Access *access, const Arr *arr) 
 
 static const ImpExp *safe_places(KernCode *kc, const ImpExp *at) {
   if (!kc->mask) return at;
-  return imp_select(kc->mask, at, imp_splat(imp_i64(0), kc->lanes));
+  return imp_select(mask_at_hand(kc), at, imp_splat(imp_i64(0), kc->lanes));
 }
 
 // Row by row without gaps, in memory of that size.
@@ -76,8 +76,8 @@ static const ImpExp *masked_neighbours(KernCode *kc, const Tensor *t, const Arr 
       var_new(c, name_of(c->names, "got"), type_scalar(arr->elem), kc->k->b->loc);
   base = declared(kc, "base", base);
   const ImpExp *at = imp_op2(OP_ADD, imp_splat(base, kc->lanes), iota(kc));
-  const ImpExp *all =
-      fills_memory(t, arr) ? exist(kc, arr, base) : imp_over_lanes(IMP_ALL, kc->mask);
+  const ImpExp *all = fills_memory(t, arr) ? exist(kc, arr, base)
+                                           : imp_over_lanes(IMP_ALL, mask_at_hand(kc));
   ImpBuilder whole = { .c = c, .loc = kc->k->b->loc }, others = whole;
   imp_assign(&whole, got, imp_vload(arr->mem, base, kc->lanes));
   imp_assign(&others, got, imp_vload(arr->mem, safe_places(kc, at), kc->lanes));
@@ -115,8 +115,8 @@ static void add_store(KernCode *kc, const Arr *arr, const ImpExp *index,
                       const ImpExp *value, const ImpExp *step) {
   if (step && imp_is_i64(step, 1)) step = NULL;
   add_stm(kc, (ImpStm){ .kind = IMP_STORE,
-                        .u.store = { arr->mem, index, value, step, kc->mask, 0, false,
-                                     false } });
+                        .u.store = { arr->mem, index, value, step, mask_at_hand(kc), 0,
+                                     false, false } });
 }
 
 void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp *value) {
@@ -135,6 +135,10 @@ void lane_store(KernCode *kc, const Access *access, const Arr *arr, const ImpExp
 
 const ImpExp *mask_and(const ImpExp *mask, const ImpExp *more) {
   return mask ? imp_op2(OP_LAND, mask, more) : more;
+}
+
+const ImpExp *mask_at_hand(const KernCode *kc) {
+  return kc->masks ? copy_of(kc, kc->masks) : kc->mask;
 }
 
 static bool is_cheap(const Term *t) {
@@ -156,6 +160,7 @@ static bool is_short(const KernBlock *block) {
 static KernCode masked(KernCode *kc, const ImpExp *mask) {
   KernCode inner = *kc;
   inner.mask = mask;
+  inner.masks = NULL;
   return inner;
 }
 
@@ -219,8 +224,6 @@ void lane_if(KernCode *kc, const KernStm *stm) {
                   *else_block = stm->u.cond.else_block;
   const ImpExp *condition =
       declared(kc, "condition", lower_vector(kc, stm->u.cond.condition));
-  for (int i = 0; i < stm->binder_count; i++)
-    declare_copies(kc, stm->binders[i], set_of_var(kc, stm->binders[i]));
   if (is_short(then_block) && is_short(else_block)) {
     lower_block(kc, then_block);
     assign_results(kc, stm, then_block, NULL);
@@ -229,33 +232,50 @@ void lane_if(KernCode *kc, const KernStm *stm) {
     return;
   }
   const ImpExp *no = imp_op1(OP_NOT, condition);
-  side(kc, stm, then_block, declared(kc, "mask", mask_and(kc->mask, condition)));
-  side(kc, stm, else_block, declared(kc, "mask", mask_and(kc->mask, no)));
+  side(kc, stm, then_block, declared(kc, "mask", mask_and(mask_at_hand(kc), condition)));
+  side(kc, stm, else_block, declared(kc, "mask", mask_and(mask_at_hand(kc), no)));
+}
+
+// The lanes that go through a loop, by the copies that differ in that: those for which `going`
+// holds.
+static VarCopies *declare_masks(KernCode *kc, const VarCopies *going) {
+  Compiler *c = kc->k->lower->c;
+  const Var *mask =
+      var_new(c, name_of(c->names, "mask"), type_scalar(PRIM_BOOL), kc->k->b->loc);
+  VarCopies *masks = copies_new(kc, mask, going->set | kc->lane);
+  for (Copies at = copies_over(kc, masks->set); copies_next(&at);)
+    declare_copy(kc, mask, masks, mask_and(mask_at_hand(kc), copy_of(kc, going)));
+  return masks;
+}
+
+// Does a lane of any copy go on?
+static const ImpExp *any_goes_on(KernCode *kc, const VarCopies *masks) {
+  const ImpExp *any = NULL;
+  for (Copies at = copies_over(kc, masks->set); copies_next(&at);) {
+    const ImpExp *one = copy_of(kc, masks);
+    any = any ? imp_op2(OP_LOR, any, one) : one;
+  }
+  return imp_over_lanes(IMP_ANY, any);
 }
 
 void lane_while(KernCode *kc, const KernStm *stm) {
-  Compiler *c = kc->k->lower->c;
   int count = stm->u.loop.param_count;
-  const Var *going = stm->u.loop.params[stm->u.loop.which];
   const VarCopies **params =
       params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
-  const Var *mask =
-      var_new(c, name_of(c->names, "mask"), type_scalar(PRIM_BOOL), kc->k->b->loc);
-  const ImpExp *is = imp_vector_var(mask, kc->lanes);
-  const ImpExp *still =
-      copy_of(kc, map_get(kc->values, going));  // in all copies of registers
-  add_stm(kc, (ImpStm){ .kind = IMP_DECLARE,
-                        .u.declare = { mask, mask_and(kc->mask, still), kc->lanes } });
-  map_put(kc->k->inside, mask, mask);
-  KernCode masked_code = masked(kc, is);
+  const VarCopies *going = map_get(kc->values, stm->u.loop.params[stm->u.loop.which]);
+  VarCopies *masks = declare_masks(kc, going);
+  KernCode masked_code = masked(kc, masks->copies[0]);
+  masked_code.masks = masks;
   ImpBuilder b;
   Code code;
   KernCode inner = inner_code(&masked_code, &code, &b);
   lower_block(&inner, stm->u.loop.body);
-  params_next(&inner, params, stm->u.loop.body->results, count, is);
-  imp_assign(&b, mask, mask_and(is, still));
+  params_next(&inner, params, stm->u.loop.body->results, count, true);
+  for (Copies at = copies_over(&inner, masks->set); copies_next(&at);)
+    imp_assign(&b, copy_of(&inner, masks)->u.var,
+               mask_and(copy_of(&inner, masks), copy_of(&inner, going)));
   add_stm(kc, (ImpStm){ .kind = IMP_WHILE,
-                        .u.loop_while = { imp_over_lanes(IMP_ANY, is), b.block } });
+                        .u.loop_while = { any_goes_on(kc, masks), b.block } });
   params_end(kc, stm, params);
 }
 

@@ -91,8 +91,11 @@ static void cost_rounds(Cost *s, const Var *const *params, int count,
   double enough = (s->cycles - before) / (s->times * waited_for);
   double waits = kern_round_latency(params, count, body, s->lanes > 0, enough);
   s->cycles = fmax(s->cycles, before + s->times * waited_for * waits);
-  if (s->lanes && kern_follows_reads(params, count, body))
-    s->cycles += s->times * FOLLOWED_READ;
+  if (!s->lanes || !kern_follows_reads(params, count, body)) return;
+  AxisSet set = 0;
+  for (int i = 0; i < count; i++)
+    set |= vary_var(s->vary, params[i]);
+  s->cycles += s->times * cost_copies(s, set) * FOLLOWED_READ;
 }
 
 static int widest(const KernBlock *block) {

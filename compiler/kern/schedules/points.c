@@ -149,11 +149,10 @@ static void tile(Candidate *cand, int height, int vectors) {
   cand->across = LANES * vectors;
   cand->weight = cand->across * height;
   recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
-  if (vectors > 1) {
-    recipe_split(r, last->name, LANES, SPLIT_OVERLAP);
-    recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
-  }
-  recipe_bind(r, last->name, BIND_LANE);
+  if (vectors > 1) recipe_split(r, last->name, LANES, SPLIT_OVERLAP);
+  recipe_bind(r, last->name,
+              BIND_LANE);  // first: loops that end apart have masks in lanes alone
+  if (vectors > 1) recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
 }
 
 // Do the points of different rows read the same?  Else several rows at once only spread over
