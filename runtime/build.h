@@ -16,6 +16,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
   if (!ctx->config->debugging) rt_text_add(t, " -w");
   if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
+  if (ctx->device.gathers && !k->for_gpu) rt_text_add(t, " -DFLC_GATHERS");
   if (form.narrow) rt_text_add(t, " -DFLC_NARROW");
   if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (form.group_size)

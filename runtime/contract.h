@@ -29,6 +29,9 @@
 #endif
 #include <CL/cl.h>
 #define RT_CL_NEWER extern __attribute__((weak))  // a function that a loader may lack
+#if defined(__x86_64__) && defined(__GNUC__)
+#  include <cpuid.h>
+#endif
 #include <ctype.h>
 #include <dirent.h>
 #include <dlfcn.h>
@@ -131,6 +134,7 @@ enum {
 // With for_gpu FLC_NARROW is defined for launches of less than 2^31 items whose i64 arguments are
 // all below 2^31 and not negative: flc_number(x) is x, an argument or the number of an item or
 // group, and lets the device's compiler know.
+// Without for_gpu FLC_GATHERS is defined where the processor's gathers are quick.
 // With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
 // memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64;

@@ -267,6 +267,18 @@ RT_FN bool rt_shares_memory(cl_device_id device) {
 }
 
 // The first failure among the questions, or CL_SUCCESS.
+// Does the host's processor gather faster than it loads one by one?  Intel's do from Sapphire Rapids
+// on, by half, which numbers of 16 bits tell (AVX512-FP16); those before it do not since an update
+// of their microcode (gather data sampling), nor do AMD's.
+RT_FN bool rt_gathers_quickly(void) {
+#  if defined(__x86_64__) && defined(__GNUC__)
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 23 & 1);
+#  else
+  return false;
+#  endif
+}
+
 RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 cl_device_id id) {
   static const int64_t most_local_bytes_on_cpu = 1 << 20;  // PoCL aborts far beyond it
@@ -299,6 +311,7 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->shares_memory = !d->is_gpu && rt_shares_memory(id);
   // Of others neither the size is known before a kernel is compiled nor which items are neighbours.
   d->sub_group = rt_device_has(id, "cl_nv_device_attribute_query", &failed) ? 32 : 1;
+  d->gathers = d->is_pocl && !d->is_gpu && rt_gathers_quickly();
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
 }

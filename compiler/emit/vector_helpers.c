@@ -102,19 +102,42 @@ static void add_element(Text *t, const Mem *mem, int lane, const char *at) {
     text_printf(t, "p[%s]", at);
 }
 
+// AVX-512's gathers of eight numbers, of 4 or 8 bytes, for processors on which they are quick
+// (rt_gathers_quickly).
+static void add_gathers(Text *t, const Mem *mem, int lanes) {
+  static const char *const halves[] = { "lo", "hi" };
+  bool wide = prim_size_bytes(mem->elem) == 8,
+       real = mem->elem == PRIM_F32 || mem->elem == PRIM_F64;
+  const char *part = real ? (wide ? "double8" : "float8") : (wide ? "long8" : "int8");
+  const char *type = vector_memory_type(mem->elem, lanes),
+             *of = vector_memory_type(mem->elem, 8);
+  text_printf(t, "#ifdef FLC_HAS_GATHER\n  %s x;\n", type);
+  for (int i = 0; i < lanes / 8; i++) {
+    const char *at = lanes == 8 ? "" : text_format(".%s", halves[i]);
+    text_printf(t,
+                "  x%s = as_%s(__builtin_ia32_gatherdiv%s%c((%s)(0), (const void "
+                "*)(size_t)p, at%s, "
+                "(char)-1, %d));\n",
+                at, of, wide ? "8d" : "16s", real ? 'f' : 'i', part, at, wide ? 8 : 4);
+  }
+  text_add(t, "  return x;\n#else\n");
+}
+
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
   const char *name = helper_memory_name("gather", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
-  bool fresh;
+  bool fresh, gathers = (lanes == 8 || lanes == 16) && prim_size_bytes(mem->elem) >= 4;
   Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static %s %s(%s, long%d at) {\n  return (%s)(", type, name,
-              helper_pointer(mem), lanes, type);
+  text_printf(t, "static %s %s(%s, long%d at) {\n", type, name, helper_pointer(mem),
+              lanes);
+  if (gathers) add_gathers(t, mem, lanes);
+  text_printf(t, "  return (%s)(", type);
   for (int i = 0; i < lanes; i++) {
     text_add(t, i ? ", " : "");
     add_element(t, mem, i, text_format("at.s%c", vector_digit(i)));
   }
-  text_add(t, ");\n}\n");
+  text_printf(t, ");\n%s}\n", gathers ? "#endif\n" : "");
   return name;
 }
 

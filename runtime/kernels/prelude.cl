@@ -41,6 +41,13 @@
       __has_builtin(__builtin_ia32_movmskps256) && __has_builtin(__builtin_popcount)
 #    define FLC_HAS_PERMUTE
 #  endif
+#  if defined(FLC_GATHERS) && defined(__AVX512F__) && \
+      __has_builtin(__builtin_ia32_gatherdiv16sf) && \
+      __has_builtin(__builtin_ia32_gatherdiv16si) && \
+      __has_builtin(__builtin_ia32_gatherdiv8df) && \
+      __has_builtin(__builtin_ia32_gatherdiv8di)
+#    define FLC_HAS_GATHER
+#  endif
 #endif
 
 #ifndef FLC_CUDA
