@@ -380,12 +380,13 @@ static bool has_concat(const Body *body) {
 
 // Maps have what makes their elements in them by now, but none stands beside another, of which a
 // concat may be the only reader.  The rows of a nest are copied faster than each element finds the
-// part that it comes from.
-static const Body *join_concats(Compiler *c, const Body *body) {
+// part that it comes from, unless a map reads them, whose loop ends where a part does.
+static const Body *join_concats(const FuseScope *f, const Body *body) {
   if (!has_concat(body)) return body;
-  Graph *g = graph_new(c, body);
+  Graph *g = graph_new(f->c, body);
+  g->is_inner = f->is_inner;
   fuse_vertically(g, statements_of(g));
-  return fuse_joined(c, graph_body(g, body));
+  return fuse_joined(f->c, graph_body(g, body), f->is_inner);
 }
 
 static bool has_scatter(const Body *body) {
@@ -407,7 +408,9 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body);
 static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Compiler *c = f->c;
   body = fuse_turned(c, body);
-  if (!f->is_inner) body = place_scatters(c, join_concats(c, fuse_interleaved(c, body)));
+  if (!f->is_inner) body = fuse_interleaved(c, body);
+  body = join_concats(f, body);
+  if (!f->is_inner) body = place_scatters(c, body);
   if (has_two_soacs(body)) {
     Graph *g = graph_new(c, body);
     g->is_inner = f->is_inner;

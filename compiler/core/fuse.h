@@ -87,8 +87,9 @@ const Body *fuse_turned(Compiler *c, const Body *body);
 // Transposed literals of rows as maps (fuse_interleaved.c).
 const Body *fuse_interleaved(Compiler *c, const Body *body);
 
-// Concats of what scalar code makes as one map each (fuse_joined.c).
-const Body *fuse_joined(Compiler *c, const Body *body);
+// Concats of what scalar code makes, or what a map alone reads, as one map each (fuse_joined.c);
+// within operators only the latter.
+const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner);
 
 // Scatters whose places are a few sums of their elements' numbers as maps (fuse_placed.c).
 const Body *fuse_placed(Compiler *c, const Body *body);

@@ -4,7 +4,9 @@
 //   =>  map k (\i -> map m (\j -> if i < n then f xss[i, j] else zss[i - n, j]) ..) (iota k)
 // concat k (replicate n x) zs, concat k (iota n) zs   likewise
 //
-// where f is scalar code.
+// where f is scalar code.  Likewise, whatever the parts are, what a map alone reads:
+//
+// map k g (concat k [x] xs[0:n])   =>   map k (\i -> g (if i < 1 then x else xs[i - 1])) (iota k)
 //
 // Needs: Core; binders unique.  Keeps: both.  Why: the parts would be stored, and then copied, by a
 // kernel each; what reads the whole may fuse with it.
@@ -87,13 +89,25 @@ static void take_part(JoinedConcat *j, Atom array, int rank, int *budget) {
   map_put(j->gone, array.u.var, made);
 }
 
+// A map alone reads it, element by element: with it, nothing is stored.
+static bool only_mapped(const Graph *g, const Var *joined) {
+  if (joined->type.rank != 1 || graph_uses(g, joined) != 1) return false;
+  for (int i = 0; i < g->count; i++) {
+    const Node *node = g->order[i];
+    if (!node || !map_has(node->mentions, joined)) continue;
+    return node->form && node->form->kind == EXP_MAP && !map_has(node->inside, joined);
+  }
+  return false;
+}
+
 static bool find_parts(JoinedConcat *j) {
   const Exp *e = j->node->stm.exp;
   int budget = MOST_STATEMENTS;
+  if (j->g->is_inner && !only_mapped(j->g, j->node->stm.binders[0])) return false;
   if (e->u.concat.array_count > MOST_PARTS) return false;
   for (int i = 0; i < e->u.concat.array_count; i++)
     take_part(j, e->u.concat.arrays[i], j->node->stm.binders[0]->type.rank, &budget);
-  return j->gains;
+  return j->gains || only_mapped(j->g, j->node->stm.binders[0]);
 }
 
 // ---- elements
@@ -198,8 +212,9 @@ static Map *find_joined(const Graph *g, Map *gone) {
   return found;
 }
 
-const Body *fuse_joined(Compiler *c, const Body *body) {
+const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner) {
   Graph *g = graph_new(c, body);
+  g->is_inner = is_inner;
   Map *gone = map_new(NULL);
   Map *found = find_joined(g, gone);
   Builder b = builder_new(c, (Loc){ 0 });
