@@ -53,8 +53,18 @@ static void see_numbers(KernHost host, const Stm *stm) {
     put_view(host, binder, view_virtual(elem, shape, term_atom(result), NULL));
 }
 
+// What is behind a check is its own value: slices that begin at the same place behind checks of
+// their own do.
+static void see_assert(KernHost host, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  for (int i = 0; exp->kind == EXP_ASSERT && i < exp->u.assert.atom_count; i++)
+    if (stm->binders[i]->type.rank == 0 && stm->binders[i]->type.elem == PRIM_I64)
+      map_put(host.scalars, stm->binders[i], term_atom(exp->u.assert.atoms[i]));
+}
+
 static void see_scalar(KernHost host, const Stm *stm) {
   const Exp *exp = stm->exp;
+  see_assert(host, stm);
   if (exp->kind != EXP_OP || exp->u.op.type != PRIM_I64) return;
   const Term *a = term_atom(exp->u.op.args[0]);
   int operands = op_arity(exp->u.op.op);
