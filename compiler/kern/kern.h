@@ -273,6 +273,10 @@ const KernBlock *kern_rename(Compiler *c, const Map *replace, const KernBlock *b
 // copy of `body` each, which has the results of the axis' own; binds the statement's binders
 // (rounds.c).
 void kern_add_rounds(KernBuilder *b, const KernStm *stm, const KernBlock *body);
+// The body of a loop (AXIS_LOOP) as what all rounds may do before any of them has its params, and
+// what they do then, one after the other; false: it has stores or loops there (part_rounds.c).
+// Such loops may go in registers.
+bool kern_part_rounds(const Axis *axis, KernBlock *ahead, KernBlock *behind);
 
 // ---- printing, checking
 

@@ -179,8 +179,8 @@ static void check_axis(KernCheck *s, const KernStm *stm) {
          "lanes or registers without a constant width", axis->name);
   demand(s, (axis->after != NULL) == (axis->role == AXIS_SCAN), "`after` of no scan",
          axis->name);
-  demand(s, axis->bind == BIND_SEQ || axis->role != AXIS_LOOP, "a loop in parallel",
-         axis->name);
+  bool in_order = axis->bind == BIND_SEQ || axis->bind == BIND_REG;
+  demand(s, in_order || axis->role != AXIS_LOOP, "a loop in parallel", axis->name);
   demand(s, axis->bind != BIND_ITEM || (constant && axis->role == AXIS_MAP),
          "items that are no map of constant width", axis->name);
   use_i64(s, axis->width);

@@ -406,6 +406,10 @@ static void judge_axis(Lockstep *j, const Axis *axis) {
     refuse(v, "an axis across work-items of a width that differs");
   if (axis->bind == BIND_REG && axis->role == AXIS_SCAN)
     refuse(v, "a scan across registers");
+  KernBlock ahead, behind;
+  if (axis->bind == BIND_REG && axis->role == AXIS_LOOP &&
+      !kern_part_rounds(axis, &ahead, &behind))
+    refuse(v, "a loop across registers whose rounds wait for each other");
   bool differs = vary_term(v, axis->width) != 0;
   if (differs && axis->bind != BIND_SEQ) refuse(v, "lanes of a width that differs");
 }

@@ -41,6 +41,9 @@ ENTRIES = {
     "looked_up": ("[q][m]u8 [q]i32", [], None),
     "quantised": ("[n][m]u8 [h]i32 [m][p]i32", ["top_0", "intra_1"], "top_2"),
     "attended": ("[q][m]i32 [p][m]i32", [], "top_0"),
+    "two_least": ("[q][m]i32 [p][m]i32", [], "top_0"),
+    "three_least": ("[q][m]i32 [p][m]i32", [], "top_0"),
+    "records": ("[q][2]i32 [p][5]i32", [], "top_0"),
     "farthest": ("[q][m]i32 [p][m]i32 [p]u8", [], "top_0"),
     "branched": ("[n][m]i32 [m][p]i32", ["top_0", "intra_1"], "top_2"),
     "tabled": ("[q]u8 [m]u8 [h]i32", [], None),
@@ -69,7 +72,7 @@ def value(dims, suffix):
 def inputs_of(entry, sizes):
     words = []
     for text in ENTRIES[entry][0].split():
-        dims = [sizes[name] for name in re.findall(r"\[(\w)\]", text)]
+        dims = [sizes.get(name) or int(name) for name in re.findall(r"\[(\w)\]", text)]
         words.append(value(dims, text[text.rindex("]") + 1:]))
     return "\n".join(words).encode()
 

@@ -67,7 +67,7 @@ CASES = [
     ("smoothed", ["[32][256]f32"], "smoothed.top_0=F,smoothed.intra_1=F", SHARED),
     ("heat", ["[8][16][128]f32"], "heat.top_0=F,heat.intra_1=F,heat.top_2=F,heat.intra_3=F", SHARED),
     ("warped", ["[128][20]f32", "[20]f32"], "", ""),
-    ("warped", ["[128][20]f32", "[20]f32"], "", "segmap_row_bytes=0"),
+    ("three_nearest", ["[256][8]f32", "[32][8]f32"], "three_nearest.top_0=T", SHARED),
     ("centroid", ["[4096][3]f32"], "", ""),
     ("point_prefix", ["[4096][3]f32"], "", ""),
     ("recurrence", ["[4096][2]f32"], "", ""),

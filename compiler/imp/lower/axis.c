@@ -479,9 +479,33 @@ static void end_scan(KernCode *kc, KernCode *inner, const KernStm *stm) {
   lower_block(inner, axis->after);
 }
 
+// A loop across registers.
+static void lock_rounds(KernCode *kc, KernCode *inner, const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  KernCode one = *inner;
+  AxisSet bit = vary_axis(inner->vary, axis);
+  int number = bit_number(bit);
+  KernBlock ahead, behind;
+  kern_part_rounds(axis, &ahead, &behind);
+  one.fixed |= bit;
+  const VarCopies **params =
+      params_begin(&one, axis->params, axis->inits, axis->param_count);
+  lower_block(inner, &ahead);
+  for (int i = 0; i < inner->counts[number]; i++) {
+    one.at[number] = i;
+    lower_block(&one, &behind);
+    params_next(&one, params, behind.results, axis->param_count, NULL);
+  }
+  params_end(kc, stm, params);
+}
+
 static void lock_axis(KernCode *kc, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   KernCode inner = open_lock(kc, stm);
+  if (axis->role == AXIS_LOOP) {
+    lock_rounds(kc, &inner, stm);
+    return;
+  }
   lower_block(&inner, axis->body);
   if (axis->role == AXIS_REDUCE) end_reduce(kc, &inner, stm);
   if (axis->role == AXIS_SCAN) end_scan(kc, &inner, stm);

@@ -13,6 +13,8 @@
 #include "kern/schedules/groups.h"
 
 enum { ITEMS = 64, STEPS = 8 };
+// What a point hands on from pair to pair is there once for several of them.
+enum { CARRIED = 4 };
 
 // What pairs may hold in registers, and of how many points of the grid and of the reduction.
 typedef struct PairShape {
@@ -55,6 +57,8 @@ static bool find_pair_loops(const PairSchedule *s, const Axis *axis, PairLoop *o
   GroupLoops of = { .kern = s->kern, .row = s->points, .column = axis, .rows_own = true };
   group_find_loops(&of);
   *out = (PairLoop){ .name = axis->name, .makes = axis->role == AXIS_MAP };
+  KernBlock ahead, behind;
+  if (axis->role == AXIS_LOOP && !kern_part_rounds(axis, &ahead, &behind)) return false;
   int kept = 0;
   vec_each (const Axis **, loop, &of.loops) {
     if (!stands_in(axis->body, *loop) || !group_gains_from_blocks(&of, *loop)) continue;
@@ -63,11 +67,16 @@ static bool find_pair_loops(const PairSchedule *s, const Axis *axis, PairLoop *o
   }
   of.loops.count = kept;
   out->bytes = group_bytes_of_points(&of);
+  int carried = 0;
+  for (int i = 0; i < axis->param_count; i++)
+    carried += prim_size_bytes(axis->params[i]->type.elem);
+  if (out->bytes < carried / CARRIED) out->bytes = carried / CARRIED;
   return kept && !of.refused;
 }
 
 static bool joins_or_makes(const Axis *axis) {
-  return axis->role == AXIS_REDUCE || (axis->role == AXIS_MAP && axis->bind == BIND_SEQ);
+  return axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP ||
+         (axis->role == AXIS_MAP && axis->bind == BIND_SEQ);
 }
 
 static bool find_pairs(PairSchedule *s) {

@@ -159,7 +159,7 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks, &may_stage));
   if (!may_stage) return plan_of_unstaged(c, seg, kern, checks);
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks),
-                 *lines = plan_of_lines(c, seg, kern, checks);
+                 *lines = plan_of_lines(c, seg, kern_load_early(c, kern), checks);
   if (!blocks || !lines) return blocks ? blocks : lines;
   // Where blocks would be half empty; what is left of `lines` is for few points, which have caches.
   KernPlan *narrow = mem_copy(lines, sizeof *lines);

@@ -173,7 +173,8 @@ const Kern *step_bind_unchecked(Step *s, const Kern *kern, Name name, AxisBind b
   if (bind == BIND_GRID) return bind_grid(s, kern, name);
   if (bind == BIND_ITEM && !s->groups)
     return step_refuse(s, "code for CPUs has no groups of items");
-  if (bind != BIND_SEQ && stm->u.axis->role == AXIS_LOOP)
+  bool in_order = bind == BIND_SEQ || (bind == BIND_REG && s->groups);
+  if (!in_order && stm->u.axis->role == AXIS_LOOP)
     return step_refuse(s, "%s carries values from point to point", name);
   const char *reason = lockstep ? bad_width(stm->u.axis, bind) : NULL;
   if (bind == BIND_ITEM) reason = items_refuse(kern, stm->u.axis);

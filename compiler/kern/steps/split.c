@@ -134,10 +134,12 @@ static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
   return kern_block(&b, block->results, block->result_count);
 }
 
-// What points of a reduction have: those behind the end what changes nothing.
+// What points of a reduction have, or rounds hand on: those behind the end what changes nothing.
 static const KernBlock *neutral_outside(Split *x, const Axis *axis, const Term *inside,
                                         const KernBlock *body) {
-  const Term *const *neutral = neutral_terms(axis);
+  const Term *const *neutral = axis->role == AXIS_LOOP
+                                   ? var_terms(axis->params, axis->param_count)
+                                   : neutral_terms(axis);
   const Term **results = new_array(const Term *, body->result_count + 1);
   KernBuilder b = kern_builder(x->s->c, axis->index->loc);
   kern_expect(&b, body->count);
@@ -158,7 +160,7 @@ static const KernBlock *clamped(Split *x, const Axis *axis, const Term *at) {
   SplitGuard g = { .mapper = { .c = x->s->c, .block = guarded },
                    .inside = term_less(term_var(place), axis->width) };
   g.mapper.state = &g;
-  const KernBlock *body = axis->role == AXIS_REDUCE
+  const KernBlock *body = axis->role != AXIS_MAP
                               ? neutral_outside(x, axis, g.inside, axis->body)
                               : guarded(&g.mapper, axis->body);
   const Term *last = term_sub(axis->width, term_i64(1));
@@ -348,8 +350,8 @@ static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest re
   if (axis->bind == BIND_GRID && peels(rest) && !exact)
     return "it is on the grid, where what is left has no place";
   if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
-  if (axis->role == AXIS_REDUCE && rest == SPLIT_CLAMP && !shows_twice(axis->body))
-    return NULL;
+  bool joins = axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
+  if (joins && rest == SPLIT_CLAMP && !shows_twice(axis->body)) return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
   return kern_may_run_twice(kern, axis)
              ? NULL

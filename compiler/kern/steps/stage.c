@@ -323,6 +323,39 @@ static bool same_box(const StageTile *a, const StageTile *b) {
   return true;
 }
 
+// The dimension in which they differ, where that is at constant places: numbers of one record.
+// -1: they lie otherwise.
+static int dim_of_places(const StageTile *a, const StageTile *b) {
+  int found = -1;
+  if (a->from != b->from || a->stores || b->stores || a->in_rows != b->in_rows) return -1;
+  for (int d = 0; d < a->from->rank; d++) {
+    const StageSpan *p = &a->spans[d], *q = &b->spans[d];
+    if (p->extent == q->extent && term_same(p->low, q->low)) continue;
+    bool places =
+        !p->set && !q->set && p->low->kind == TERM_CONST && q->low->kind == TERM_CONST;
+    if (found >= 0 || !places) return -1;
+    found = d;
+  }
+  return found;
+}
+
+// Both in one box, if little lies between them; false: they stay apart.
+static bool join_places(StageTile *tile, const StageTile *more) {
+  int d = dim_of_places(tile, more);
+  if (d < 0) return false;
+  StageSpan *to = &tile->spans[d];
+  int64_t a = to->low->u.constant.u.i, b = more->spans[d].low->u.constant.u.i,
+          first = a < b ? a : b, a_end = a + to->extent,
+          b_end = b + more->spans[d].extent,
+          extent = (a_end > b_end ? a_end : b_end) - first,
+          both = to->extent + more->spans[d].extent + 2;
+  if (extent >= 2 * both) return false;
+  tile->size = tile->size / (to->extent + 1) * (extent + 1);
+  to->low = term_i64(first);
+  to->extent = extent;
+  return true;
+}
+
 // Rows that items read across, not along, are one longer, so that what neighbours read lies in
 // different banks.
 static bool wants_padding(const Staging *x, const StageTile *tile) {
@@ -331,6 +364,7 @@ static bool wants_padding(const Staging *x, const StageTile *tile) {
   for (int d = 0; d < tile->from->rank; d++)
     if (d != unit) others |= tile->spans[d].set;
   unsigned along = tile->spans[unit].set;
+  if (!along) others &= ~(1u << number_inside(x, x->axis->index));
   return others && !(along & x->fastest) && tile->spans[unit].extent % 2;
 }
 
@@ -410,12 +444,23 @@ static bool find_tile(Staging *x, Access access, bool stores, StageTile *out) {
   return !stores && told_apart(x, access, &rows) && find_box(x, rows, false, true, out);
 }
 
+static bool join_tiles(Staging *x, StageTile *tile, const StageTile *more) {
+  int64_t before = tile->size;
+  if (!join_places(tile, more)) return false;
+  x->bytes += 2 * (tile->size - before) * prim_size_bytes(tile->from->elem);
+  tile->padded = wants_padding(x, tile);
+  return true;
+}
+
 static const StageTile *tile_of(Staging *x, Access access, bool stores) {
   StageTile tile;
   if (!find_tile(x, access, stores, &tile)) return NULL;
-  for (int i = 0; i < x->count; i++)
-    if (same_box(&x->tiles[i], &tile)) return &x->tiles[i];
   int64_t bytes = 2 * tile.size * prim_size_bytes(tile.from->elem);
+  for (int i = 0; i < x->count; i++) {
+    if (same_box(&x->tiles[i], &tile)) return &x->tiles[i];
+    if (x->bytes + bytes > 2 * (int64_t)TILE_BYTES) continue;
+    if (join_tiles(x, &x->tiles[i], &tile)) return &x->tiles[i];
+  }
   if (x->count == MOST_TILES || x->bytes + bytes > 2 * (int64_t)TILE_BYTES) return NULL;
   x->bytes += bytes;
   x->tiles[x->count] = tile;
@@ -574,6 +619,10 @@ static bool is_bound_by(const Axis *axis, const Term *t) {
          is_bound_in_block(axis->after, t);
 }
 
+static const Term *place_in_tile(const StageSpan *of, const StageSpan *place) {
+  return of->extent ? term_sub(place->low, of->low) : term_i64(0);
+}
+
 // Where the element is in the tile; before the loop, where it stays the same.
 static Access in_tile(Staging *x, KernBuilder *b, const StageTile *tile, Access access) {
   if (tile->in_rows) told_apart(x, access, &access);
@@ -582,7 +631,7 @@ static Access in_tile(Staging *x, KernBuilder *b, const StageTile *tile, Access 
   for (int i = 0; i < rank; i++) {
     int d = dim_in_order(access.tensor, i);
     StageSpan span = span_of(x, access.index[d]);
-    const Term *at = !span.extent ? term_i64(0)
+    const Term *at = !span.extent ? place_in_tile(&tile->spans[d], &span)
                      : span.more  ? span.more
                                   : term_sub(access.index[d], tile->spans[d].low);
     index[i] = is_bound_by(x->axis, at) ? at : kern_let(b, "in_tile", at);
