@@ -154,7 +154,7 @@ static ImpBlock head_of(const JoinedBranch *branch, const BranchEnd *tail, int c
   return out;
 }
 
-static const ImpExp *value_of(const JoinedBranch *branch, const Var *var) {
+static const ImpExp *joined_value(const JoinedBranch *branch, const Var *var) {
   const ImpStm *declared = map_get(branch->own, var);
   return new_node(ImpExp, .kind = IMP_VAR, .type = var->type.elem,
                   .lanes = declared->u.declare.lanes, .u.var = var);
@@ -176,7 +176,7 @@ static void join_tail(const ImpStm *stm, const JoinedBranch *a, const JoinedBran
     vec_push(out, new_node(ImpStm, .kind = IMP_DECLARE, .loc = stm->loc,
                            .u.declare = { *var, NULL, declared->u.declare.lanes }));
     vec_push(&branches->u.cond.else_body,
-             assignment(stm->loc, *var, value_of(b, map_get(a->pairs, *var))));
+             assignment(stm->loc, *var, joined_value(b, map_get(a->pairs, *var))));
   }
   vec_push(out, branches);
   for (int i = a->body->count - count; i < a->body->count; i++)
