@@ -66,14 +66,15 @@ static bool same_node(JoinedBranch *a, JoinedBranch *b, const ImpExp *e,
   return kind != IMP_SHUFFLE || e->u.shuffle.up == f->u.shuffle.up;
 }
 
-static bool same_exp(JoinedBranch *a, JoinedBranch *b, const ImpExp *e, const ImpExp *f) {
+static bool same_but_for_names(JoinedBranch *a, JoinedBranch *b, const ImpExp *e,
+                               const ImpExp *f) {
   if (!e || !f) return e == f;
   if (!same_node(a, b, e, f)) return false;
   const ImpExp *of_e[3], *of_f[3];
   int count = imp_operands(e, of_e);
   if (count != imp_operands(f, of_f)) return false;
   for (int i = 0; i < count; i++)
-    if (!same_exp(a, b, of_e[i], of_f[i])) return false;
+    if (!same_but_for_names(a, b, of_e[i], of_f[i])) return false;
   return true;
 }
 
@@ -81,10 +82,10 @@ static bool same_store(JoinedBranch *a, JoinedBranch *b, const ImpStm *s,
                        const ImpStm *t) {
   return s->u.store.mem == t->u.store.mem && s->u.store.run == t->u.store.run &&
          s->u.store.packed == t->u.store.packed && s->u.store.over == t->u.store.over &&
-         same_exp(a, b, s->u.store.index, t->u.store.index) &&
-         same_exp(a, b, s->u.store.value, t->u.store.value) &&
-         same_exp(a, b, s->u.store.step, t->u.store.step) &&
-         same_exp(a, b, s->u.store.mask, t->u.store.mask);
+         same_but_for_names(a, b, s->u.store.index, t->u.store.index) &&
+         same_but_for_names(a, b, s->u.store.value, t->u.store.value) &&
+         same_but_for_names(a, b, s->u.store.step, t->u.store.step) &&
+         same_but_for_names(a, b, s->u.store.mask, t->u.store.mask);
 }
 
 static bool same_stm(JoinedBranch *a, JoinedBranch *b, const ImpStm *s, const ImpStm *t) {
@@ -92,9 +93,9 @@ static bool same_stm(JoinedBranch *a, JoinedBranch *b, const ImpStm *s, const Im
   if (s->kind == IMP_STORE) return same_store(a, b, s, t);
   if (s->kind == IMP_DECLARE)
     return pair_vars(a, b, s->u.declare.var, t->u.declare.var) &&
-           same_exp(a, b, s->u.declare.value, t->u.declare.value);
+           same_but_for_names(a, b, s->u.declare.value, t->u.declare.value);
   return s->kind == IMP_ASSIGN && pair_vars(a, b, s->u.assign.var, t->u.assign.var) &&
-         same_exp(a, b, s->u.assign.value, t->u.assign.value);
+         same_but_for_names(a, b, s->u.assign.value, t->u.assign.value);
 }
 
 // ---- what is needed of the branches
