@@ -9,14 +9,19 @@ import ctypes
 import os
 import re
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 BUILTINS = Path(__file__).resolve().parents[2] / "runtime/kernels/builtins.cl"
 VENDORS = Path("/etc/OpenCL/vendors")
 KINDS = ("avx2", "avx512")  # for processors with these; others read the whole
-# What has no word of its own there: versions for sizes; and what a header of OpenCL's makes of conversions.
-OTHERS = re.compile(r"(atom|atomic)_|v(load|store)[0-9]+$|v(load|store)_half[0-9]*(_rt[enpz])?$|convert_[a-z]+[0-9]*$")
+# A declaration: its name, and the type of its first parameter, by which functions of one name are told apart.
+DECLARATION = re.compile(r"\(\(overloadable[^()]*\)\) (\w+)\((?:(?:const|volatile|__global|__local|__private) )*(\w+?)(2|4|8|16)? (\*?)")
+CODES = {"char": "c", "uchar": "h", "short": "s", "ushort": "t", "int": "i", "uint": "j", "long": "l", "ulong": "m", "size_t": "m", "cl_mem_fence_flags": "j",
+         "float": "f", "double": "d"}
+# What PoCL itself needs has names as in C; so have functions that others of the library call.
+HELPER = re.compile(r"Sleef_|[a-z0-9]+_u1|[a-z]")
 EXTERNAL, INTERNAL = 0, 8
 
 
@@ -27,14 +32,22 @@ def loaded(name):
     return Path(paths[0])
 
 
+def declared():
+    """What kernels are compiled with: names, each with how that of the first parameter's type is written (Itanium's ABI)."""
+    options = ["-E", "-P", "-x", "c", "-Dcl_khr_fp64", "-Dcl_khr_int64_base_atomics"]
+    text = subprocess.run(["cc", *options, str(BUILTINS)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True).stdout
+    return {(name, "P" if pointer else (f"Dv{count}_" if count else "") + CODES[kind]) for name, kind, count, pointer in DECLARATION.findall(text)}
+
+
 def is_needed(name, known):
-    """Whether kernels may call it; PoCL itself needs some of what has no mangled name."""
+    """Whether kernels or PoCL itself may call it."""
     mangled = re.match(r"_Z(\d+)(\w+)$", name)
     if not mangled:
-        return True
+        return not HELPER.match(name) or name == "printf"
     length = int(mangled[1])
     base, types = mangled[2][:length].removeprefix("_cl_"), mangled[2][length:]
-    return (base in known or OTHERS.match(base)) and "Dv3_" not in types and ("Dh" not in types or "_half" in base)
+    first = re.match(r"(Dv\d+_)?.", types)[0]
+    return (base, first) in known
 
 
 class Library:
@@ -92,7 +105,7 @@ def make(folder, pocl):
     """The folder, laid out as PoCL expects it: lib/x/libpocl.so, lib/x/pocl, share/pocl."""
     share = pocl.parents[2] / "share/pocl"
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    known = set(re.findall(r"\w+", BUILTINS.read_text(encoding="utf-8")))
+    known = declared()
     made = [path for path in share.iterdir() if path.suffix == ".bc" and any(path.stem.endswith("-" + kind) and kind in flags for kind in KINDS)]
     links(folder / "lib/x", [pocl, pocl.parent / "pocl"])
     links(folder / "share/pocl", [path for path in share.iterdir() if path not in made])
@@ -116,7 +129,7 @@ def main():
     try:
         ctypes.CDLL(names[0])
         make(folder, loaded("libpocl.so").resolve())
-    except (OSError, AttributeError, IndexError) as problem:
+    except (OSError, AttributeError, IndexError, subprocess.SubprocessError) as problem:
         print(f"PoCL reads its whole library: {problem}", file=sys.stderr)
         return
     print(folder / "vendors")
