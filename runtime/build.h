@@ -47,11 +47,12 @@ struct rt_batch {
   int count;
 };
 
-RT_FN bool rt_builds_with(const struct rt_context *ctx, const struct rt_kernel *k,
-                          const struct rt_kernel *other) {
-  return (k->batch == other->batch || ctx->quick_builds) &&
-         k->for_gpu == other->for_gpu && k->uses_f64 == other->uses_f64 &&
-         k->sized == other->sized && k->tuning_count == 0 && other->tuning_count == 0;
+// `all`: whatever their batches.
+RT_FN bool rt_builds_with(const struct rt_kernel *k, const struct rt_kernel *other,
+                          bool all) {
+  return (k->batch == other->batch || all) && k->for_gpu == other->for_gpu &&
+         k->uses_f64 == other->uses_f64 && k->sized == other->sized &&
+         k->tuning_count == 0 && other->tuning_count == 0;
 }
 
 // Kernels that differ in names alone have one text, and are compiled once.
@@ -70,16 +71,18 @@ RT_FN bool rt_batch_has(const struct rt_context *ctx, const struct rt_batch *bat
   return false;
 }
 
-// The caller frees the numbers.
+// Tests launch most of a program in the end, but in further forms few kernels of it.  The caller
+// frees the numbers.
 RT_FN struct rt_batch rt_batch_of(const struct rt_context *ctx, int kernel,
                                   struct rt_form form) {
   const struct rt_kernel *all = ctx->program->kernels;
   int *numbers =
       (int *)rt_host_alloc((size_t)ctx->program->kernel_count * sizeof *numbers);
   struct rt_batch batch = { numbers, 0 };
+  bool whole = ctx->quick_builds && ctx->kernels[kernel].form_count == 0;
   for (int k = 0; k < ctx->program->kernel_count; k++)
-    if ((k == kernel ||
-         (!form.alone && !form.fallback && rt_builds_with(ctx, &all[kernel], &all[k]))) &&
+    if ((k == kernel || (!form.alone && !form.fallback &&
+                         rt_builds_with(&all[kernel], &all[k], whole))) &&
         !rt_batch_has(ctx, &batch, k))
       numbers[batch.count++] = k;
   return batch;

@@ -807,8 +807,9 @@ RT_FN void rt_switch_code(struct rt_context *ctx, bool gpu) {
 }
 
 // Ours: code cpu, code gpu, code cpu quick; for tests, so that one process runs both.  Code for
-// GPUs runs on CPUs in tests alone, where to optimise it takes longer than to run it.  The third
-// is for versions that only tests run: what is built from then on is not optimised either.
+// GPUs runs on CPUs in tests alone, where to optimise it takes longer than to run it; it does not
+// go near, as where a program begins with it.  The third is for versions that only tests run: what
+// is built from then on is not optimised either.
 RT_FN int rt_command_code(struct rt_server *s) {
   bool gpu = strcmp(s->words[1], "gpu") == 0, swaps = false;
   if (!gpu && strcmp(s->words[1], "cpu") != 0)
@@ -822,6 +823,7 @@ RT_FN int rt_command_code(struct rt_server *s) {
   rt_switch_code(s->ctx, gpu);
   bool quick = gpu || swaps || s->word_count > 2;
   s->ctx->quick_builds = quick && !s->ctx->device.is_gpu;
+  s->ctx->goes_near = rt_may_go_near(s->ctx);
   return RT_OK;
 }
 
