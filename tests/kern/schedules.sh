@@ -587,7 +587,7 @@ entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =
 END
 "$flc" dump --recipes tries.fl > out
 expect 'loops that try candidates until one fits run point by point, others in lanes' 2 '^  bind n to lane' out
-some 'in four vectors, whose rounds do not wait for each other' '^  bind n1 to reg' out
+some 'in two vectors, whose rounds do not wait for each other' '^  bind n1 to reg' out
 
 cat > bits.fl << 'END'
 entry walsh [n] (k: i64) (xs: [n]f32) : [n]f32 =

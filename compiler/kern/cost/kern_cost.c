@@ -12,8 +12,9 @@ static const double check_of_lanes = 10, check_of_ends = 4;
 // A round of a search by a point alone: half of its choices are foreseen wrongly.
 static const double search_round = 8;
 // Rounds of the last lane that leaves a loop, as parts of the mean; and of the last one that finds
-// what it looks for: those of most points are few.
-static const double last_to_end = 1.5, last_to_find = 4;
+// what it looks for: those of most points are few.  What further vectors add to that: the
+// second one hardly anything, four a third.
+static const double last_to_end = 1.5, last_to_find = 4, of_vectors = 0.04;
 // The part of a round's latency that processors do not fill with what comes behind.
 static const double waited_for = 0.75;
 // A new row of the grid's runs, where rows are short.
@@ -237,19 +238,26 @@ static void cost_if(Cost *s, const KernStm *stm) {
   s->cycles = inner.cycles;
 }
 
+// How many rounds lanes go through, for each round of a point in the mean.  Of searches by halves
+// all have as many; of others the last one of two vectors, or of four, comes later than of one.
+static double rounds_of_lanes(Cost *s, const KernStm *stm, AxisSet going, bool searches) {
+  double more = cost_copies(s, going) - 1,
+         apart = searches ? 0 : of_vectors * more * more;
+  if (!cost_over_lanes(s, going)) return 1;
+  return (kern_tries(s->vary, stm) ? last_to_find : last_to_end) * (1 + apart);
+}
+
 static void cost_while(Cost *s, const KernStm *stm) {
-  bool differs =
-      cost_over_lanes(s, vary_var(s->vary, stm->u.loop.params[stm->u.loop.which]));
-  bool tries = differs && kern_tries(s->vary, stm);
+  int count = stm->u.loop.param_count;
+  AxisSet going = vary_var(s->vary, stm->u.loop.params[stm->u.loop.which]);
+  bool differs = cost_over_lanes(s, going),
+       searches = kern_searches(stm->u.loop.params, count, stm->u.loop.body);
   Cost inner = *s;
-  inner.times *= s->guess->trips * (tries ? last_to_find : differs ? last_to_end : 1);
+  inner.times *= s->guess->trips * rounds_of_lanes(s, stm, going, searches);
   inner.bounded |= differs;
   cost_add(&inner, round_cost + (differs ? masking : 0));
-  if (!s->lanes &&
-      kern_searches(stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body))
-    cost_add(&inner, search_round);
-  cost_rounds(&inner, stm->u.loop.params, stm->u.loop.param_count, stm->u.loop.body,
-              s->guess->trips);
+  if (!s->lanes && searches) cost_add(&inner, search_round);
+  cost_rounds(&inner, stm->u.loop.params, count, stm->u.loop.body, s->guess->trips);
   s->cycles = inner.cycles;
 }
 
