@@ -12,6 +12,7 @@ typedef struct Lexer {
   uint32_t qualified_until;  // names up to here belong to a chain a.b.c without operator
   TokenVec tokens;
   const char *doc, *file_doc;
+  uint32_t doc_start;
   bool reported[256];  // bytes that start no token
   Map *lookalikes;     // those that were reported, by their advice
 } Lexer;
@@ -66,7 +67,8 @@ static Token *add(Lexer *lx, TokenKind kind, uint32_t end) {
                     .touches = lex_is_name_part(before) || before == ')' || before == ']',
                     .first_on_line = before == '\n',
                     .doc = lx->doc,
-                    .file_doc = lx->file_doc });
+                    .file_doc = lx->file_doc,
+                    .doc_start = lx->doc_start });
   lx->doc = lx->file_doc = NULL;
   lx->at = end;
   return &lx->tokens.at[lx->tokens.count - 1];
@@ -106,6 +108,7 @@ static void doc_comment(Lexer *lx) {
     add_doc_line(lx, doc, start + 2, end);
   }
   lx->file_doc = lx->doc;
+  lx->doc_start = lx->at;
   lx->doc = text_format("%s", text_str(doc));
   lx->at = end;
 }

@@ -17,6 +17,8 @@ typedef struct Token {
   Name name;           // names, constructors; operators (without qualifiers)
   const char *doc;     // `-- |` comment just before the token, or NULL
   const char *file_doc;  // the `-- |` comment before that one: it belongs to the file
+  uint32_t doc_start;    // where `doc` stands
+  bool doc_taken;        // by a definition
 } Token;
 typedef Vec(Token) TokenVec;
 

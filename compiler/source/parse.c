@@ -152,6 +152,24 @@ void count_chain(Parser *p, int *count) {
   if (++*count > PARSE_MAX_CHAIN) fail_too_deep(p, "a chain of", PARSE_MAX_CHAIN);
 }
 
+const char *take_doc(Parser *p) {
+  Token *token = &p->tokens.at[p->at];
+  token->doc_taken = true;
+  return token->doc;
+}
+
+// The language reference: documentation comments stand before definitions only.
+static void refuse_misplaced_docs(const Parser *p) {
+  for (int i = 0; i < p->tokens.count; i++) {
+    const Token *token = &p->tokens.at[i];
+    if (!token->doc || token->doc_taken) continue;
+    uint32_t start = token->doc_start;
+    Loc loc = { .file = p->file, .start = start, .end = start + strlen("-- |") };
+    error(p->c, loc, "`-- |` documents a definition, and none follows");
+    hint(p->c, "other comments begin with `--` alone");
+  }
+}
+
 static Parser parser_new(Compiler *c, const SourceFile *file) {
   static const char *const modules[] = { "i8",  "i16", "i32", "i64", "u8",  "u16",
                                          "u32", "u64", "f16", "f32", "f64", "bool" };
@@ -179,7 +197,8 @@ static bool is_behind_blank_line(const SourceFile *file, const Token *token) {
 // A file's only comment before its first definition is the file's if a blank line or an import
 // follows.
 static void find_file_doc(const SourceFile *file, Token *first) {
-  bool opens = first->kind == TOKEN_IMPORT || first->kind == TOKEN_OPEN;
+  bool opens = first->kind == TOKEN_IMPORT || first->kind == TOKEN_OPEN ||
+               first->kind == TOKEN_END;
   if (first->file_doc || !(opens || is_behind_blank_line(file, first))) return;
   first->file_doc = first->doc;
   first->doc = NULL;
@@ -191,6 +210,7 @@ AstProgram *source_parse(Compiler *c, const SourceFile *file) {
   find_file_doc(file, &p.tokens.at[0]);
   AstProgram *program = new_node(AstProgram, .file = file, .doc = peek(&p)->file_doc);
   program->decls = parse_decls(&p, TOKEN_END);
+  if (!p.mistaken) refuse_misplaced_docs(&p);
   return diag_error_count(c) == errors ? program : NULL;
 }
 

@@ -27,6 +27,8 @@ typedef struct Parser {
 } Parser;
 
 // parse.c: tokens
+// The text of the `-- |` comment before the next token, where a definition may start.
+const char *take_doc(Parser *p);
 const Token *peek(const Parser *p);  // the next token
 // The token that many after the next one.
 const Token *peek_at(const Parser *p, int ahead);

@@ -176,10 +176,11 @@ static AstDecl *parse_decl_kind(Parser *p, const Token *first) {
 AstDecl *parse_decl(Parser *p) {
   const Token *first = peek(p);
   AstAttrVec attrs = { 0 };
-  const char *doc = first->doc;
+  const char *doc = take_doc(p);
   if (!enter(p)) return new_decl(AST_DECL_VALUE, token_loc(p, first));
   while (at_kind(p, TOKEN_ATTR))
     vec_push(&attrs, parse_attr(p));
+  if (take_doc(p)) doc = take_doc(p);
   AstDecl *decl = parse_decl_kind(p, first);
   leave(p);
   decl->attrs = attrs;

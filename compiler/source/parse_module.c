@@ -60,9 +60,10 @@ static AstSpec parse_spec_kind(Parser *p) {
 }
 
 static AstSpec parse_spec(Parser *p) {
-  const char *doc = peek(p)->doc;
+  const char *doc = take_doc(p);
   while (at_kind(p, TOKEN_ATTR))
     parse_attr(p);
+  if (take_doc(p)) doc = take_doc(p);
   AstSpec spec = parse_spec_kind(p);
   spec.doc = doc;
   return spec;

@@ -192,6 +192,7 @@ static const Snippet snippets[] = {
   { SNIPPET_PROGRAM, "type^ t = i32 -> i32", "type^ t = i32 -> i32\n\n" },
   { SNIPPET_PROGRAM, "type~ t = []i32", "type~ t = []i32\n\n" },
   { SNIPPET_PROGRAM, "-- | doc\ndef x = 1", "-- | doc\ndef x =\n  1\n\n" },
+  { SNIPPET_PROGRAM, "local\n-- | doc\n#[a]\n-- | behind it\ndef x = 1", "local -- | behind it\n#[a]\ndef x =\n  1\n\n" },
   { SNIPPET_PROGRAM, "-- | file doc\n\n-- | doc\n-- more\n--\n-- last\ndef x = 1", "-- | file doc\n\n-- | doc\n-- more\n--\n-- last\ndef x =\n  1\n\n" },
   { SNIPPET_PROGRAM, "-- | only\n-- == \n-- x\ndef y = 1", "-- | only\n-- ==\n-- x\ndef y =\n  1\n\n" },
   { SNIPPET_PROGRAM, "#[noinline] def f x = x", "#[noinline]\ndef f x =\n  x\n\n" },
