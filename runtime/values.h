@@ -488,11 +488,14 @@ RT_FN bool rt_read_item(struct rt_reader *r, struct rt_host_value *v, int depth)
   char ch = rt_byte_at(r, r->position);
   if (ch == '"') return rt_read_string(r, v, depth);
   if (ch == '[' && depth < v->rank) return rt_read_row(r, v, depth);
-  if (ch == '[' || depth < v->rank) {
+  if (ch == '[')
+    return rt_reader_fail(r, r->position, "expected %s, found an array%s",
+                          rt_elems[v->elem].name,
+                          depth ? ": there are too many dimensions" : "");
+  if (depth < v->rank) {
     char found[96];
-    return rt_reader_fail(r, r->position, "expected %s%s, found %s",
-                          depth < v->rank ? "an array of " : "", rt_elems[v->elem].name,
-                          rt_found(r, found, sizeof found));
+    return rt_reader_fail(r, r->position, "expected an array of %s, found %s",
+                          rt_elems[v->elem].name, rt_found(r, found, sizeof found));
   }
   return rt_read_literal(r, v->elem, elem) && rt_append_element(v, elem);
 }

@@ -20,7 +20,8 @@ try:
 except ImportError:  # before setuptools 70
     from wheel.bdist_wheel import bdist_wheel
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+# The compiler's sources, or, where this folder was copied elsewhere, any folder above it.
+REPOSITORY = Path(__file__).resolve().parent / ".." / ".."
 
 # What flc links programs with, compiled; without them it compiles them when they are first needed.
 RUNTIMES = ("flc-runtime.o", "flc-runtime-threads.o")
@@ -81,15 +82,40 @@ class BuildWithCompiler(build_py):
         copy_opencl(package)
 
 
+# What every system with the GNU C library has, of the libraries that PEP 600 lets wheels need.
+SYSTEM_LIBRARIES = re.compile(r"(libc|libm|libdl|libpthread|librt|ld-linux[\w-]*)\.so\.\d")
+
+
+def oldest_glibc(binaries):
+    """The (major, minor) version of the GNU C library that executables and libraries need, or None: they need other
+    libraries or another C library."""
+    versions = []
+    for binary in binaries:
+        # Another locale would translate "NEEDED".
+        shown = subprocess.run(["objdump", "-p", str(binary)], capture_output=True, text=True, check=False,
+                               env={**os.environ, "LC_ALL": "C"}).stdout
+        needed, found = re.findall(r"NEEDED +(\S+)", shown), re.findall(r"\bGLIBC_(\d+)\.(\d+)", shown)
+        if not found or not all(SYSTEM_LIBRARIES.fullmatch(library) for library in needed):
+            return None
+        versions += [(int(major), int(minor)) for major, minor in found]
+    return max(versions, default=None)
+
+
 class PlatformWheel(bdist_wheel):
-    """For this kind of machine, for every Python 3."""
+    """For this kind of machine and the C library that the compiler needs, for every Python 3."""
 
     def finalize_options(self):
         super().finalize_options()
         self.root_is_pure = False
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        platform = super().get_tag()[2]
+        package = Path(self.get_finalized_command("build_py").build_lib, "flc")
+        binaries = [path for path in (package / "bin/flc", package / "lib/libOpenCL.so.1") if path.exists()]
+        glibc = oldest_glibc(binaries) if shutil.which("objdump") else None
+        if glibc and platform.startswith("linux_"):
+            platform = f"manylinux_{glibc[0]}_{glibc[1]}_{platform.removeprefix('linux_')}"
+        return "py3", "none", platform
 
 
 class PlatformDistribution(Distribution):

@@ -20,6 +20,7 @@ typedef struct HintRule {
 #define DECLARES       "a module type declares values as in `val x : i32`"
 #define RECORD_UPDATES "`r with x = 1` is a changed record"
 #define CONDITIONS     "`if c then a else b` chooses between two values"
+#define BODIES_FOLLOW  "what a name stands for follows `=`"
 #define BODIES         "the body of a function follows `=`, without braces"
 #define HEADS          "a definition is `def f (x: i32) : i32 = ...`"
 #define TYPES          "`type t = {x: f32}` is a record type, `type t = #a | #b f32` a sum type"
@@ -197,12 +198,25 @@ static bool is_kind(const Parser *p, int at, TokenKind kind) {
   return at >= 0 && at < p->tokens.count && p->tokens.at[at].kind == kind;
 }
 
+static bool is_scalar_type(const Parser *p, int at) {
+  static const char *const types[] = { "int", "float", "double", "bool", "i8",
+                                       "i16", "i32",   "i64",    "u8",   "u16",
+                                       "u32", "u64",   "f16",    "f32",  "f64" };
+  return reads_one_of(p, at, types, sizeof types / sizeof *types);
+}
+
 // (i32 x) and {i32 x}
 static bool is_type_before_name(const Parser *p, int first) {
-  static const char *const types[] = { "int", "float", "double", "bool", "i32", "i64",
-                                       "u8",  "u32",   "u64",    "f16",  "f32", "f64" };
-  return reads_one_of(p, first, types, 12) && p->at == first + 1 &&
-         is_kind(p, p->at, TOKEN_NAME);
+  return is_scalar_type(p, first) && p->at == first + 1 && is_kind(p, p->at, TOKEN_NAME);
+}
+
+// (x i32) and (xs []i32)
+static bool is_name_before_type(const Parser *p, int first) {
+  int type = first + 1;
+  while (reads(p, type, "[") || reads(p, type, "]"))
+    type++;
+  return is_kind(p, first, TOKEN_NAME) && p->at > first && p->at <= type &&
+         is_scalar_type(p, type);
 }
 
 static bool touches_before(const Parser *p) {
@@ -290,6 +304,8 @@ static const char *advice_on_definition(const Parser *p) {
   const Token *found = &p->tokens.at[p->at];
   if (found->kind == TOKEN_ARROW && touches_before(p)) return "`x.f` is field `f` of `x`";
   if (found->kind == TOKEN_STRING) return COMMENTS;
+  if (reads(p, p->at, "~") && reads(p, p->at + 1, "="))
+    return "`!=` tells whether two values differ";
   if (reads(p, p->at, "|"))
     return find_before(p, types, 1) >= 0 ? "constructors begin with `#`: `#a | #b f32`"
                                          : CONDITIONS;
@@ -325,6 +341,12 @@ static bool is_open_match(const Parser *p) {
   return find_before(p, matches, 1) > find_before(p, cases, 1);
 }
 
+// \x: x + 1, and \x. x + 1
+static bool is_open_lambda(const Parser *p) {
+  static const char *const backslashes[] = { "\\" }, *const cases[] = { "case" };
+  return find_before(p, backslashes, 1) > find_before(p, cases, 1);
+}
+
 static const char *advice_on_all(const Parser *p, const char *expected) {
   static const char *const slashes[] = { "//", "/*" }, *const asserts[] = { "assert" };
   if (strcmp(expected, "a type") == 0 && is_bracketed_type(p))
@@ -338,7 +360,8 @@ static const char *advice_on_all(const Parser *p, const char *expected) {
     return reads(p, p->at + 1, ":")
                ? "types stand in the definition: `def f (x: i32) : i32 = ...`"
                : "a definition begins with `def`: `def f (x: i32) : i32 = ...`";
-  return NULL;
+  if (strcmp(expected, "'->'") == 0 && is_open_lambda(p)) return LAMBDAS;
+  return strcmp(expected, "'='") == 0 ? BODIES_FOLLOW : NULL;
 }
 
 static bool is_reserved(const Parser *p, int at) {
@@ -409,6 +432,8 @@ void parse_hint_bracket(Parser *p, const Token *open) {
     hint(p->c, "%s", LAMBDAS);
   else if (is_type_before_name(p, first))
     hint(p->c, "a type follows the name: `(x: i32)`");
+  else if (is_name_before_type(p, first))
+    hint(p->c, "`:` stands between a name and its type: `(x: i32)`");
   else if (open->kind == TOKEN_LBRACE && reads(p, first - 2, ")"))
     hint(p->c, "%s", BODIES);
   else
@@ -427,6 +452,7 @@ void parse_hint_suffix(Parser *p, const char *suffix) {
     { "lu", "u64" }, { "ull", "u64" },   { "i", "i32" },  { "ULL", "u64" },
     { "s", "i16" },  { "usize", "i64" },
   };
+  if (suffix[0] == 'x') hint(p->c, "`0x` precedes hexadecimal digits: `0xff`");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
     if (strcmp(table[i].theirs, suffix) == 0)
       hint(p->c, "the suffix of that type is `%s`", table[i].ours);

@@ -2,16 +2,20 @@
 """The documents as a site with search, made by Sphinx: site.py FLC ROOT OUTPUT [--without-gallery]
 
 OUTPUT/html is the site.  Links must lead somewhere, to headings as well; exit status 1 otherwise.  The gallery's pages
-are made by `flc literate` on the device, which takes a minute; without them its links lead to the programs.
+are made by `flc literate` on the device, one for each processor at a time, which takes a minute; those whose program and
+compiler are as before are taken from OUTPUT/gallery.  Without them the links lead to the programs.
 """
 import base64
+import hashlib
 import html
 import html.parser
 import math
+import os
 import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # The order of the pages, by what they are for.
@@ -118,14 +122,32 @@ def gallery_link(site, name, with_pages):
     return f'<a href="examples/{name}.{ending}">{picture}<code>{name}</code></a>'
 
 
+def gallery_page(flc, program, kept):
+    """The page of a program; it has the same name as long as program and compiler are the same."""
+    content = hashlib.sha256(program.read_bytes() + Path(shutil.which(flc)).read_bytes()).hexdigest()[:16]
+    page = kept / f"{program.stem}-{content}.html"
+    if not page.exists():
+        for old in kept.glob(f"{program.stem}-*.html"):
+            old.unlink()
+        unfinished = page.with_suffix(".part")
+        subprocess.run([flc, "literate", "--html", str(program), "-o", str(unfinished)], check=True)
+        unfinished.rename(page)
+    return page
+
+
 def add_gallery(flc, root, folder, site, with_pages):
     """The pages of the gallery, or its programs; and links to them, with a picture of each page."""
     (site / "examples").mkdir(parents=True, exist_ok=True)
-    for program in sorted((root / "examples").glob("*.fl")):
-        if with_pages:
-            page = site / "examples" / f"{program.stem}.html"
-            subprocess.run([flc, "literate", "--html", str(program), "-o", str(page)], check=True)
-        else:
+    programs = sorted((root / "examples").glob("*.fl"))
+    if with_pages:
+        kept = site.parent / "gallery"
+        kept.mkdir(exist_ok=True)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            pages = list(pool.map(lambda program: gallery_page(flc, program, kept), programs))
+        for program, page in zip(programs, pages):
+            shutil.copy(page, site / "examples" / f"{program.stem}.html")
+    else:
+        for program in programs:
             shutil.copy(program, site / "examples")
     gallery = folder / "gallery.md"
     text = re.sub(r"\[`(\w+)`\]\(\.\./examples/\w+\.fl\)", lambda link: gallery_link(site, link[1], with_pages),

@@ -574,16 +574,17 @@ def faults(flc, folder, command):
         check(misuses == 0 and (alive <= 2 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
 
 
-def compiled(flc, folder, name, source, option="--mpi"):
-    """The C program with its library; its path."""
+def compiled(flc, folder, name, source, *options):
+    """The C program with its library, made with these options of flc lib; its path."""
     path = os.path.join(folder, name)
     with open(path + ".c", "w", encoding="utf-8") as file:
         file.write(source)
     base = os.path.join(folder, re.search(r'#include "(\w+)\.h"', source)[1])
-    library = base + option + ".o"
-    cc = [os.environ.get("MPICC", "mpicc") if option == "--mpi" else "cc", "-Wall", "-Wextra", "-Werror", "-pthread"]
+    options = options or ("--mpi",)
+    library = base + "".join(options) + ".o"
+    cc = [os.environ.get("MPICC", "mpicc") if "--mpi" in options else "cc", "-Wall", "-Wextra", "-Werror", "-pthread"]
     if not os.path.exists(library):
-        subprocess.run([flc, "lib", option, base + ".fl"], check=True)
+        subprocess.run([flc, "lib", *options, base + ".fl"], check=True)
         check(subprocess.run(cc + ["-c", base + ".c", "-o", library]).returncode == 0, "a library compiles")
     built = subprocess.run(cc + [path + ".c", library, "-o", path, "-lOpenCL", "-lm"], capture_output=True, text=True)
     check(built.returncode == 0, built.stderr[:600])
@@ -609,6 +610,9 @@ def team(flc, folder):
         run = subprocess.run([compiled(flc, folder, name, source, "--workers")], capture_output=True, text=True, timeout=60)
         lines = lines or run.stdout
         check(run.returncode == 0 and run.stdout.count("row ") == 4 and run.stdout == lines, f"a team, {name}: {run.stdout}{run.stderr[:300]}")
+    kinds = plate.replace("WORKERS = 3", "WORKERS = 2").replace("_set_team(cfg, team, rank);", '_set_team(cfg, team, rank);\n  fl_context_config_set_code(cfg, rank ? "cpu" : "gpu");')
+    run = subprocess.run([compiled(flc, folder, "kinds", kinds, "--workers", "--mixed")], capture_output=True, text=True, timeout=60)
+    check(run.returncode == 0 and run.stdout == lines, f"a team with both codes: {run.stdout}{run.stderr[:300]}")
     run = subprocess.run([compiled(flc, folder, "bad_plates", bad, "--workers")], capture_output=True, text=True, timeout=60)
     check(run.returncode != 0 and not run.stdout and run.stderr.startswith("worker 1 of 3: parameter heat"), f"a team fails: {run.stdout}{run.stderr[:300]}")
     uneven = plate.replace("in = fl_new_f32_2d(ctx, rows, count,", "in = fl_new_f32_2d(ctx, rows, count - (rank == 2),")

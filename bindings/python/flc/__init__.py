@@ -13,10 +13,10 @@ import tempfile as _tempfile
 import warnings as _warnings
 from pathlib import Path as _Path
 
+from .device import DeviceArray, Opaque, OpaqueArray
 from .errors import CompileError, CompileWarning, DeviceError, Error, OutOfMemory, ProgramError
 from .magic import load_ipython_extension
 from .module import Module, Profile, load as _load
-from .values import DeviceArray, Opaque, OpaqueArray
 
 __all__ = ["compile", "source", "Module", "Profile", "DeviceArray", "Opaque", "OpaqueArray", "Error", "CompileError",
            "CompileWarning", "ProgramError", "DeviceError", "OutOfMemory", "load_ipython_extension"]
@@ -40,7 +40,8 @@ def _compiled(path, imports, *, device=None, platform=None, code=None, tuning=No
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
-        raise CompileError(f"cannot read {path}: {error.strerror}") from error
+        hint = "\nhint: flc.source compiles a text" if " = " in str(path) else ""
+        raise CompileError(f"cannot read {path}: {error.strerror}{hint}") from error
     options = ["--flatten", flatten] if flatten else []
     module, warned = _load(str(path.resolve()), text, _settings(device, platform, code), options, imports)
     if tuning is not None:

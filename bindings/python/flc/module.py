@@ -1,4 +1,5 @@
 """A compiled program: its entry points as methods, and what one wants to know about it."""
+import ctypes
 import inspect
 import keyword
 import re
@@ -7,9 +8,15 @@ import tempfile
 import warnings
 from pathlib import Path
 
-from . import build, opencl, values
+import numpy as np
+
+from . import build, opencl
+from .arguments import argument, host_parts, moved, new_array, to_arguments
+from .device import DeviceArray, restore
 from .errors import Error
-from .library import Library
+from .library import POINTER, Library
+from .results import from_library
+from .stored import binary_value
 
 NUMPY_TYPES = {"bool": "bool", "f16": "float16", "f32": "float32", "f64": "float64"}
 
@@ -73,15 +80,15 @@ def run_entry(library, name, arguments, on_device):
     """Runs the entry point on values of Python."""
     entry = library.entries[name]
     inputs = entry["inputs"]
-    made = values.to_arguments(library, inputs, arguments)
+    made = to_arguments(library, inputs, arguments)
     types = [library.c_type(one["type"]) for one in inputs]
     result_type = entry["output"]["type"]
     out = library.c_type(result_type)()
-    function = library.function(entry["cfun"], values.ctypes.c_int, values.POINTER, values.POINTER, *types)
+    function = library.function(entry["cfun"], ctypes.c_int, POINTER, POINTER, *types)
     with library.lock:
         library.free_discarded()
-        library.check(function(library.context, values.ctypes.byref(out), *map(values.argument, made)))
-        result = values.from_library(library, result_type, out.value, on_device)
+        library.check(function(library.context, ctypes.byref(out), *map(argument, made)))
+        result = from_library(library, result_type, out.value, on_device)
         if not on_device:
             library.sync()  # so that failed checks are this call's, also where nothing was read
     return result
@@ -146,10 +153,10 @@ class Module:
     def to_device(self, array, type=None):
         """Puts an array on the device, where it stays.  `type`: as "[]f32"; without it by the array's own."""
         if type is None:
-            array = values.np.asarray(array)
+            array = np.asarray(array)
         name = type or "[]" * array.ndim + element_type(array.dtype)
         self._check_array_type(name)
-        return values.new_array(self._library, "array", name, array)
+        return new_array(self._library, "array", name, array)
 
     def _check_array_type(self, type):
         types = self._library.types
@@ -162,20 +169,20 @@ class Module:
         library = self._library
         self._check_array_type(type)
         kind = library.types[type]
-        make = library.function(kind["ops"]["new_raw"], values.POINTER, values.POINTER, values.POINTER,
-                                *[values.ctypes.c_int64] * kind["rank"])
+        make = library.function(kind["ops"]["new_raw"], POINTER, POINTER, POINTER,
+                                *[ctypes.c_int64] * kind["rank"])
         with library.lock:
-            return values.DeviceArray(library, type, library.checked(make(library.context, pointer, *shape)))
+            return DeviceArray(library, type, library.checked(make(library.context, pointer, *shape)))
 
     @property
     def command_queue(self):
         """The command queue as an integer, for PyOpenCL's CommandQueue.from_int_ptr; it stays the module's."""
         with self._library.lock:
-            return self._library.context_function("get_command_queue", values.POINTER)(self._library.context)
+            return self._library.context_function("get_command_queue", POINTER)(self._library.context)
 
     def restore(self, type, data):
         """The value that `bytes(value)` has stored."""
-        return values.restore(self._library, type, data)
+        return restore(self._library, type, data)
 
     # ---- settings
 
@@ -258,9 +265,9 @@ class Module:
         """The arguments as a data file."""
         inputs = self._inputs(entry, arguments)
         out = []
-        for one, made in zip(inputs, values.to_arguments(self._library, inputs, arguments)):
-            out += values.host_parts(made, one["type"])
-        return b"\n".join(map(values.binary_value, out))
+        for one, made in zip(inputs, to_arguments(self._library, inputs, arguments)):
+            out += host_parts(made, one["type"])
+        return b"\n".join(map(binary_value, out))
 
     # ---- measuring
 
@@ -273,7 +280,7 @@ class Module:
         for name, value in self._tuning.items():
             library.set_param(name, value)
         for _ in range(runs):
-            given = [values.moved(library, one["type"], value) for one, value in zip(inputs, arguments)]
+            given = [moved(library, one["type"], value) for one, value in zip(inputs, arguments)]
             run_entry(library, entry, given, False)
         return Profile(library.report())
 
@@ -308,7 +315,7 @@ class Profile:
 
 def element_type(dtype):
     """The name of numpy's type in the language."""
-    name = values.np.dtype(dtype).name
+    name = np.dtype(dtype).name
     back = {long: short for short, long in NUMPY_TYPES.items()}
     return back.get(name) or name.replace("uint", "u").replace("int", "i")
 
@@ -330,7 +337,7 @@ def load(path, text, settings, options, imports):
     so, manifest, warned, folder = build.build(path, options, imports)
     try:
         opencl.load()
-        library = Library(values.ctypes.CDLL(str(so)), manifest, settings)
+        library = Library(ctypes.CDLL(str(so)), manifest, settings)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     members = {}

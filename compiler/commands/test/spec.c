@@ -207,6 +207,8 @@ static const char *quoted(SpecParser *p) {
 static const char *expected_input(const SpecParser *p, const char *after) {
   const char *found = *p->at ? text_format("'%c'", *p->at) : "the end of the block";
   if (!after) return text_format("expected 'input', found %s", found);
+  if (*p->at == '{')
+    return text_format("expected 'input' or 'output' before '{', found '%s'", after);
   return text_format("expected 'input' after '%s', found %s", after, found);
 }
 
