@@ -287,8 +287,8 @@ const Size *size_const(int64_t value, Loc loc);
 Binding *binding_new(Check *k, BindingKind kind, Name name, Loc loc, const Type *type);
 
 // unify.c
-const Type *type_resolve(const Type *type);
-// Also collects the sizes that the variables on the way bind.
+
+// As type_resolve; also collects the sizes that the variables on the way bind.
 const Type *type_resolve_result(const Type *type, BindingVec *exists);
 int type_arity(const Type *type);  // the number of parameters of a function of that type
 const Type *type_var(Check *k, Loc loc);  // a fresh variable at the current level

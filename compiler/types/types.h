@@ -163,6 +163,8 @@ void types_module_members(NameTable *names, const CheckedProgram *program,
                           void (*visit)(void *state, const ModuleMember *member),
                           void *state);
 
+// What an inference variable stands for so far; other types as they are.
+const Type *type_resolve(const Type *type);
 // "[n][m]f32", in source syntax with source names.
 const char *type_text(const Type *type);
 const char *size_text(const Size *size);

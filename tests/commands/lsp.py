@@ -192,6 +192,7 @@ def finds_definitions(client, folder):
     imported.write_text("def far (x: i32) = x\n", encoding="utf-8")
     e = document(client, folder, 'import "other"\nentry main x = far x\n', "importing.fl")
     assert e.messages == []
+    assert client.about("textDocument/definition", e, '"other')["uri"] == imported.as_uri()
     found = client.about("textDocument/definition", e, "far")
     assert found["uri"] == imported.as_uri() and found["range"]["start"] == {"line": 0, "character": 4}, found
 
@@ -410,6 +411,10 @@ def completes(client, folder):
     maths = members("entry main (x: f32) = x + f32.sq")
     assert "sqrt" in maths and "pi" in maths and "main" not in maths and "let" not in maths, maths
     assert "sqrt" not in members("entry main (x: i32) = i32.") and "highest" in members("entry main (x: i32) = i32.")
+    record = "type pair = {x: f32, deep: {z: i32}} entry main (p: pair) (ps: []pair) = let q = p with x = 1 in "
+    assert members(record + "p.") == {"x": "f32", "deep": "{z: i32}"}, members(record + "p.")
+    assert members(record + "1 + q.deep.") == {"z": "i32"}, members(record + "1 + q.deep.")
+    assert members(record + "ps.") == {}, members(record + "ps.")
     own = "module a = { type t = i32 module b = { def one (x: i32) = x } } entry main (x: i32) = "
     assert set(members(own + "a.")) == {"t", "b"}, members(own + "a.")
     assert members(own + "a.b.o") == {"one": "i32 -> i32"}, members(own + "a.b.o")

@@ -153,7 +153,8 @@ static Loc type_asked(const LspQuery *q) {
 json_t *lsp_definition(LspQuery *q) {
   LspNames names;
   const LspName *name = name_asked(q, &names);
-  Loc loc = name ? name->binding->loc : type_asked(q);
+  const SourceFile *file = name ? NULL : lsp_import_asked(q);
+  Loc loc = name ? name->binding->loc : file ? (Loc){ file, 0, 0 } : type_asked(q);
   if (!loc.file || loc.file->built_in) return json_null();
   bool here = loc.file == q->program->file;
   return lsp_location(q->lsp, here ? q->document->uri : lsp_uri_of_path(loc.file->path),

@@ -25,6 +25,7 @@ typedef struct ModuleScope {
 
 enum {
   ITEM_FUNCTION = 3,
+  ITEM_FIELD = 5,
   ITEM_VARIABLE = 6,
   ITEM_CLASS = 7,
   ITEM_MODULE = 9,
@@ -152,12 +153,16 @@ static void add_scalar_members(CompletionItems *items, Name module) {
         add_library_file(items, &prelude_files[i]);
 }
 
-typedef Vec(Name) NamePath;
+// The names before the word at the place, `a` and `b` of `a.b.wo`, and where they begin.
+typedef struct NamePath {
+  Vec(Name) names;
+  uint32_t start;
+} NamePath;
 
-// The names before the word at the place: `a`, `b` of `a.b.wo`.
 static NamePath qualifiers(const LspQuery *q) {
   const char *text = q->program->file->text;
-  NamePath backwards = { 0 }, path = { 0 };
+  NamePath path = { 0 };
+  Vec(Name) backwards = { 0 };
   uint32_t at = q->offset;
   while (at > 0 && lex_is_name_part(text[at - 1]))
     at--;
@@ -167,23 +172,51 @@ static NamePath qualifiers(const LspQuery *q) {
       at--;
     vec_push(&backwards, text_format("%.*s", (int)(end - at), text + at));
   }
+  path.start = at;
   for (int i = backwards.count - 1; i >= 0; i--)
-    vec_push(&path, backwards.at[i]);
+    vec_push(&path.names, backwards.at[i]);
   return path;
 }
 
-// What may follow `a.b.`
+// ---- fields of values
+
+static const Type *type_of_field(const Type *record, Name name) {
+  for (int i = 0; record->kind == TYPE_RECORD && i < record->u.record.count; i++)
+    if (strcmp(record->u.record.fields[i].name, name) == 0)
+      return type_resolve(record->u.record.fields[i].type);
+  return NULL;
+}
+
+// What may follow `a.b.` where `a` is a value: the fields of a record.  False: it is none.
+static bool add_fields(CompletionItems *items, const NamePath *path) {
+  LspNames names = { 0 };
+  if (items->ast) names = lsp_names(items->query->c, items->ast);
+  const LspName *value = lsp_name_at(&names, path->start);
+  const Type *type = value && value->type ? type_resolve(value->type) : NULL;
+  for (int i = 1; type && i < path->names.count; i++)
+    type = type_of_field(type, path->names.at[i]);
+  if (!type || type->kind != TYPE_RECORD) return false;
+  for (int i = 0; i < type->u.record.count; i++) {
+    const TypeField *field = &type->u.record.fields[i];
+    add_item(items, field->name, ITEM_FIELD, type_text(field->type));
+  }
+  return true;
+}
+
+// ---- members
+
+// What may follow `a.b.` where `a` is a module.
 static void add_members_at(CompletionItems *items, const NamePath *path) {
   ModuleSearch search = { items->query->c, MODULE_STEPS };
   const ModuleScope *scope =
       items->ast ? new_node(ModuleScope, NULL, &items->ast->decls) : NULL;
-  for (int i = 0; scope && i < path->count; i++)
-    scope = i ? open_defined(&search, scope, path->at[i])
-              : open_name(&search, scope, path->at[i]);
+  for (int i = 0; scope && i < path->names.count; i++)
+    scope = i ? open_defined(&search, scope, path->names.at[i])
+              : open_name(&search, scope, path->names.at[i]);
   if (scope)
     add_decls(items, scope->decls);
-  else if (path->count == 1)
-    add_scalar_members(items, path->at[0]);
+  else if (path->names.count == 1)
+    add_scalar_members(items, path->names.at[0]);
 }
 
 // ---- names without a module before them
@@ -266,9 +299,9 @@ static const AstProgram *with_name(const LspQuery *q) {
 json_t *lsp_completion(LspQuery *q) {
   CompletionItems items = { json_array(), map_new(NULL), q, with_name(q) };
   NamePath path = qualifiers(q);
-  if (path.count)
-    add_members_at(&items, &path);
-  else
+  if (!path.names.count)
     add_all_names(&items);
+  else if (!add_fields(&items, &path))
+    add_members_at(&items, &path);
   return items.list;
 }

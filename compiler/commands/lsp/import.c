@@ -88,3 +88,21 @@ Loc lsp_import_of(const LspQuery *q, const SourceFile *file) {
   if (q->program->ast) each_import(&q->program->ast->decls, search_import, &s);
   return s.found;
 }
+
+// Looks for the import whose path is at a place.
+typedef struct ImportAsked {
+  const LspQuery *query;
+  const SourceFile *file;
+} ImportAsked;
+
+static void ask_import(void *state, const AstModExp *import) {
+  ImportAsked *a = state;
+  if (import->loc.start <= a->query->offset && a->query->offset < import->loc.end)
+    a->file = source_import(import_walk_new(a->query).c, import);
+}
+
+const SourceFile *lsp_import_asked(const LspQuery *q) {
+  ImportAsked a = { q, NULL };
+  if (q->program->ast) each_import(&q->program->ast->decls, ask_import, &a);
+  return a.file;
+}

@@ -63,6 +63,8 @@ const AstProgram *lsp_imported(Compiler *c, const AstModExp *import);
 json_t *lsp_imports(const LspQuery *q);
 // The import in the document that leads to the file.
 Loc lsp_import_of(const LspQuery *q, const SourceFile *file);
+// What the import at the place that is asked about leads to; NULL if none is there.
+const SourceFile *lsp_import_asked(const LspQuery *q);
 
 // ---- names.c: what the names in a file refer to
 
