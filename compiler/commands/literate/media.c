@@ -95,7 +95,8 @@ static bool number_param(Directive *d, const char *key, int most, int *out) {
   long number = strtol(text, &end, 10);
   *out = (int)number;
   if (end != text && !*end && !errno && number >= 1 && number <= most) return true;
-  directive_fail(d, "`%s: %s`: expected a number from 1 to %d", key, text, most);
+  directive_fail(d, "`%s: %s`: expected a number from 1 to %d%s", key, text, most,
+                 strpbrk(text, ",;") ? "; each parameter has a line of its own" : "");
   return false;
 }
 

@@ -119,8 +119,9 @@ static void show_value(LiteratePage *page, const Directive *d) {
 // Names of files are not to lead elsewhere.
 static void check_file_name(Directive *d) {
   const char *name = directive_param(d, "file");
-  if (name && d->kind != DIRECTIVE_GNUPLOT && (!*name || strpbrk(name, "/ <>\\")))
-    directive_fail(d, "`file: %s`: expected a name without folders and blanks", name);
+  if (name && d->kind != DIRECTIVE_GNUPLOT && (!*name || strpbrk(name, "/ <>\"\\")))
+    directive_fail(d, "`file: %s`: expected a name without folders, blanks and quotes",
+                   name);
 }
 
 static void show_result(LiteratePage *page, Directive *d) {

@@ -143,6 +143,11 @@ static int by_size(const void *a, const void *b) {
   return (*x > *y) - (*x < *y);
 }
 
+int64_t trace_middle(int64_t *numbers, int count) {
+  qsort(numbers, (size_t)count, sizeof *numbers, by_size);
+  return numbers[(count - 1) / 2];
+}
+
 static int64_t host_of_call(const TraceCall *call) {
   int64_t rest = call->ns;
   for (int i = 0; i < call->event_count; i++)
@@ -158,8 +163,7 @@ int64_t trace_host_total(const Trace *trace) {
     int64_t rest = trace_total(trace) - trace_busy_total(trace);
     return rest > 0 ? rest : 0;
   }
-  qsort(host.at, (size_t)host.count, sizeof *host.at, by_size);
-  return host.at[(host.count - 1) / 2] * trace->calls.count;
+  return trace_middle(host.at, host.count) * trace->calls.count;
 }
 
 int64_t trace_shown_total(const Trace *trace) {

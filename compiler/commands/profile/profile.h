@@ -4,7 +4,8 @@
 #include "commands/commands.h"
 #include "flat/versions.h"
 
-// What a kernel, or the transfers of a kind, took in all runs.
+// What a kernel, or the transfers of a kind, took in all runs.  The total is that of the run in the middle
+// as often as there are runs, if the events of all were kept.
 typedef struct TraceSum {
   int64_t count, total, least, most, bytes;
 } TraceSum;
@@ -124,6 +125,8 @@ int64_t trace_busy_total(const Trace *trace);    // and both together
 // processes have held up says nothing about the host.
 int64_t trace_host_total(const Trace *trace);
 int64_t trace_shown_total(const Trace *trace);  // all three
+// The number in the middle of at least one, which are put in order.
+int64_t trace_middle(int64_t *numbers, int count);
 // The run in the middle, by its time; of those whose events were kept, if there are any.
 const TraceCall *trace_median(const Trace *trace, bool kept);
 double trace_rate(int64_t bytes, int64_t ns);  // GB/s; 0: unknown

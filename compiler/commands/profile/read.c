@@ -56,9 +56,6 @@ static int longer_first(const void *a, const void *b) {
 static void read_kernels(const json_t *list, Trace *out) {
   for (size_t i = 0; i < json_array_size(list); i++)
     vec_push(&out->kernels, read_kernel(json_array_get(list, i)));
-  if (out->kernels.count)
-    qsort(out->kernels.at, (size_t)out->kernels.count, sizeof *out->kernels.at,
-          longer_first);
 }
 
 static int kernel_position(const Trace *trace, int id) {
@@ -73,9 +70,9 @@ static TraceKind kind_named(const char *name) {
   return TRACE_KERNEL;
 }
 
-static TraceEvent read_event(const Trace *trace, const json_t *json) {
+static TraceEvent read_event(const json_t *json) {
   return (TraceEvent){ kind_named(json_string_value(json_array_get(json, 0))),
-                       kernel_position(trace, (int)element(json, 1)),
+                       (int)element(json, 1),
                        element(json, 2),
                        element(json, 3),
                        element(json, 4),
@@ -93,9 +90,53 @@ static void read_calls(const json_t *list, Trace *out) {
                        .event_count = (int)json_array_size(events) };
     call.events = new_array(TraceEvent, call.event_count + 1);
     for (int k = 0; k < call.event_count; k++)
-      call.events[k] = read_event(out, json_array_get(events, (size_t)k));
+      call.events[k] = read_event(json_array_get(events, (size_t)k));
     vec_push(&out->calls, call);
   }
+}
+
+static bool has_all_events(const Trace *trace) {
+  vec_each (TraceCall *, call, &trace->calls)
+    if (!call->kept || !call->whole) return false;
+  return true;
+}
+
+// What the events of a kind, and of the kernel with this id, took in a run.
+static int64_t time_in(const TraceCall *call, TraceKind kind, int kernel) {
+  int64_t sum = 0;
+  for (int i = 0; i < call->event_count; i++) {
+    const TraceEvent *e = &call->events[i];
+    bool is_it = e->kind == kind && (kind != TRACE_KERNEL || e->kernel == kernel);
+    if (is_it) sum += e->end - e->start;
+  }
+  return sum;
+}
+
+static int64_t middle_total(const Trace *trace, TraceKind kind, int kernel) {
+  Vec(int64_t) times = { 0 };
+  vec_each (TraceCall *, call, &trace->calls)
+    vec_push(&times, time_in(call, kind, kernel));
+  return trace_middle(times.at, times.count) * times.count;
+}
+
+// Totals are as if each run took what the one in the middle took: one that other processes have
+// held up would decide a mean.
+static void settle_totals(Trace *trace) {
+  if (!trace->calls.count || !has_all_events(trace)) return;
+  vec_each (TraceKernel *, k, &trace->kernels)
+    k->runs.total = middle_total(trace, TRACE_KERNEL, k->id);
+  for (int kind = TRACE_READ; kind < TRACE_KINDS; kind++)
+    trace->transfers[kind].total = middle_total(trace, (TraceKind)kind, -1);
+}
+
+// Events then have the places of kernels for their ids.
+static void sort_kernels(Trace *trace) {
+  if (trace->kernels.count)
+    qsort(trace->kernels.at, (size_t)trace->kernels.count, sizeof *trace->kernels.at,
+          longer_first);
+  vec_each (TraceCall *, call, &trace->calls)
+    for (int i = 0; i < call->event_count; i++)
+      call->events[i].kernel = kernel_position(trace, call->events[i].kernel);
 }
 
 // Equal decisions are counted; names become those of the tree later (join.c).
@@ -157,6 +198,8 @@ bool trace_read(const char *text, Trace *out) {
   read_decisions(json_object_get(json, "guards"), out);
   read_sizes(json_object_get(json, "sizes"), out);
   read_calls(json_object_get(json, "calls"), out);
+  settle_totals(out);
+  sort_kernels(out);
   json_decref(json);
   return out->calls.count > 0;
 }
