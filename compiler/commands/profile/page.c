@@ -289,7 +289,7 @@ static const char *kernels_html(const Trace *trace, FileNumbers *numbers) {
     bool left;
   } columns[] = {
     { "kernel", "as `flc dump FILE --after imp` prints it", true },
-    { "time", "of one run, in the mean", false },
+    { "time", "of the run in the middle", false },
     { "share", "of the whole time", false },
     { "calls", "in one run", false },
     { "each", "one call, in the mean", false },
