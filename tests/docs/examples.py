@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the examples of documents: examples.py FLC DOCUMENT...
+"""Runs the examples of documents: examples.py FLC [--shell] DOCUMENT...
 
 Of the fenced blocks of a document, in order and in one folder,
   ```fl [FILE]     is a program.  With a test block its tests must pass, otherwise it must be free of
@@ -8,6 +8,9 @@ Of the fenced blocks of a document, in order and in one folder,
                    follows it.  Definitions may come first.  `error: TEXT` stands for a run-time error.
   ```console       holds command lines `$ ...` and what they print; `...` stands for any text, and alone
                    on a line for any lines.
+With --shell, by hand, as they may need MPI and several devices, where programs may be shown behind their use:
+  ```sh            holds command lines that must succeed
+  ```c             is kept as main.c for later blocks.
 """
 import os
 import re
@@ -16,7 +19,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FENCE = re.compile(r"^```(fl|console)(?: +(\S+))?\n(.*?)^```$", re.S | re.M)
+FENCE = re.compile(r"^```(fl|console|sh|c)(?: +(\S+))?\n(.*?)^```$", re.S | re.M)
 TIME_LIMIT_S = 120
 
 
@@ -86,9 +89,20 @@ def check_console(text, folder, flc):
             raise Mismatch(f"$ {command}\nexpected\n{expected}got\n{output}")
 
 
+def check_shell(text, folder, flc):
+    for command in re.findall(r"^\$ (.*)$", text, re.M):
+        status, output = run(command, folder, flc)
+        if status != 0:
+            raise Mismatch(f"$ {command}\n{output}")
+
+
 def check_block(kind, name, text, folder, flc):
     if kind == "console":
         check_console(text, folder, flc)
+    elif kind == "sh":
+        check_shell(text, folder, flc)
+    elif kind == "c":
+        (folder / "main.c").write_text(text, encoding="utf-8")
     elif text.startswith("> ") or "\n> " in text:
         check_session(text, folder, flc)
     else:
@@ -97,11 +111,16 @@ def check_block(kind, name, text, folder, flc):
         check_program(path, folder, flc)
 
 
-def check_document(document, flc):
+def check_document(document, flc, shell):
     """Counts of the blocks that passed and failed."""
     text, passed, failed = document.read_text(encoding="utf-8"), 0, 0
     with tempfile.TemporaryDirectory() as folder:
+        for kind, name, program in FENCE.findall(text) if shell else []:
+            if kind == "fl" and name:
+                (Path(folder) / name).write_text(program, encoding="utf-8")
         for block in FENCE.finditer(text):
+            if block[1] in ("sh", "c") and not shell:
+                continue
             try:
                 check_block(*block.groups(), Path(folder), flc)
                 passed += 1
@@ -113,8 +132,9 @@ def check_document(document, flc):
 
 
 def main():
-    flc, *documents = [Path(argument).resolve() for argument in sys.argv[1:]]
-    counts = [check_document(document, flc) for document in documents]
+    shell = "--shell" in sys.argv
+    flc, *documents = [Path(argument).resolve() for argument in sys.argv[1:] if argument != "--shell"]
+    counts = [check_document(document, flc, shell) for document in documents]
     passed, failed = (sum(column) for column in zip(*counts))
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed else 0)

@@ -1,5 +1,9 @@
 import doctest
+import re
 from pathlib import Path
+
+import flc
+from test_module import Shell
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "python.md"
 
@@ -12,3 +16,17 @@ def test_the_examples_of_the_manual_run():
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     runner.run(examples, out=out.append)
     assert runner.failures == 0, "".join(out)
+
+
+def test_the_cells_of_the_manual_run():
+    shell, shown = Shell(), []
+    for cell in re.findall(r"^```notebook\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.S | re.M):
+        first, _, rest = cell.partition("\n")
+        if first == "%load_ext flc":
+            flc.load_ipython_extension(shell)
+        elif first.startswith("%%fl"):
+            shell.magic["cell", "fl"](first.removeprefix("%%fl"), rest)
+        else:
+            expression, _, expected = cell.strip().partition("  # ")
+            shown.append((repr(eval(expression, dict(shell.names))), expected))
+    assert shown and all(got == expected for got, expected in shown), shown
