@@ -284,6 +284,19 @@ class Module:
             run_entry(library, entry, given, False)
         return Profile(library.report())
 
+    def profile_page(self, path, *arguments, entry=None, runs=10):
+        """Runs an entry point as profile does, and writes a page of HTML about it: a timeline, a table of the kernels, the
+        version that ran, the source with its times (`flc profile -o`)."""
+        entry = self._entry_name(entry)
+        options = {"set_device": "--device", "set_platform": "--platform", "set_code": "--code"}
+        given = [word for name, value in self._settings if name in options for word in (options[name], value.decode())]
+        given += [word for name, value in self._tuning.items() for word in ("--param", f"{name}={value}")]
+        with tempfile.TemporaryDirectory(prefix="flc-") as folder:
+            data = Path(folder) / "data"
+            data.write_bytes(self._data(entry, arguments))
+            wanted = ["--entry", entry, "--input", data, "--runs", runs, "--output", Path(path).absolute()]
+            build.run_flc("profile", self._path, [*self._options, *wanted, "--", *given], self._imports)
+
     def __copy__(self):
         return self  # as functions are
 

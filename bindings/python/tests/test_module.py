@@ -127,6 +127,10 @@ def test_versions_are_drawn_and_measured(tmp_path):
             module.profile(*wrong)
     profile = module.profile(module.to_device(a), b, runs=2)
     assert profile.kernels and profile.kernels[0]["count"] % 2 == 0 and profile.kernels[0]["name"] in repr(profile)
+    module.set_tuning({"main.top_0": 5})
+    module.profile_page(tmp_path / "page.html", a, b, runs=1)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "8 &ge; 5" in page or "8 ≥ 5" in page, page[:500]
     file = tmp_path / "tuning"
     file.write_text("\ufeffmain.top_0=3\nmain.segmap.other=2 -- of another version\n", encoding="utf-8")
     with pytest.warns(UserWarning, match="no parameter main.segmap.other"):
