@@ -266,10 +266,9 @@ RT_FN bool rt_shares_memory(cl_device_id device) {
          (can & RT_CL_FINE_GRAIN);
 }
 
-// The first failure among the questions, or CL_SUCCESS.
-// Does the host's processor gather faster than it loads one by one?  Intel's do from Sapphire Rapids
-// on, by half, which numbers of 16 bits tell (AVX512-FP16); those before it do not since an update
-// of their microcode (gather data sampling), nor do AMD's.
+// Does the host's processor gather faster than it loads one by one?  Intel's do from Sapphire
+// Rapids on, by half, which numbers of 16 bits tell (AVX512-FP16); those before it do not since an
+// update of their microcode (gather data sampling), nor do AMD's.
 RT_FN bool rt_gathers_quickly(void) {
 #  if defined(__x86_64__) && defined(__GNUC__)
   unsigned a, b, c, d;
@@ -279,6 +278,7 @@ RT_FN bool rt_gathers_quickly(void) {
 #  endif
 }
 
+// The first failure among the questions, or CL_SUCCESS.
 RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 cl_device_id id) {
   static const int64_t most_local_bytes_on_cpu = 1 << 20;  // PoCL aborts far beyond it

@@ -115,12 +115,12 @@ static void need_var(BranchEnd *t, const Var *var) {
   vec_push(&t->order, var);
 }
 
-static void need(void *state, const ImpExp *e) {
+static void want_of_branch(void *state, const ImpExp *e) {
   if (e->kind == IMP_VAR) need_var(state, e->u.var);
   const ImpExp *operands[3];
   int count = imp_operands(e, operands);
   for (int i = 0; i < count; i++)
-    need(state, operands[i]);
+    want_of_branch(state, operands[i]);
 }
 
 // What the last `count` statements of the branch have from those before.
@@ -128,7 +128,7 @@ static BranchEnd tail_of(const JoinedBranch *branch, int count) {
   BranchEnd t = { .branch = branch, .declared = map_new(NULL), .needed = map_new(NULL) };
   for (int i = branch->body->count - count; i < branch->body->count; i++) {
     const ImpStm *stm = branch->body->at[i];
-    imp_each_exp(stm, need, &t);
+    imp_each_exp(stm, want_of_branch, &t);
     if (stm->kind == IMP_DECLARE) map_put(t.declared, stm->u.declare.var, branch);
     if (stm->kind == IMP_ASSIGN) need_var(&t, stm->u.assign.var);
   }
