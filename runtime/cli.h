@@ -770,8 +770,8 @@ RT_FN int rt_watched_file(void) {
 
 // ---- the whole
 
-// A driver reads its libraries for each device that it compiles for, a third of a second: what runs once
-// takes that time only where launches are so many that the other way round costs more.
+// A driver reads its libraries for each device that it compiles for, a third of a second: what runs
+// once takes that time only where launches are so many that the other way round costs more.
 enum { RT_NEAR_AFTER = 2000 };
 
 // Reads the command line; an exit status.
