@@ -1,10 +1,10 @@
 //        if c { let x = a[i];  rest(x) } else { let y = b[k];  rest(y) }
 //   =>   var x;  if c { x = a[i] } else { x = b[k] }  rest(x)
 //
-// What both branches end with, but for names, stands once behind them, if it is long and needs few of
-// the values that the branches have made.  Blocks inside of borders differ from others only in what
-// they load; what they compute from it, a scan by a long operator above all, is most of the text, and
-// the device's compiler takes time for each line.
+// What both branches end with, but for names, stands once behind them, if it is long and needs few
+// of the values that the branches have made.  Blocks inside of borders differ from others only in
+// what they load; what they compute from it, a scan by a long operator above all, is most of the
+// text, and the device's compiler takes time for each line.
 #include <string.h>
 
 #include "base/map.h"

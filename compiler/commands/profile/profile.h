@@ -4,8 +4,8 @@
 #include "commands/commands.h"
 #include "flat/versions.h"
 
-// What a kernel, or the transfers of a kind, took in all runs.  The total is that of the run in the middle
-// as often as there are runs, if the events of all were kept.
+// What a kernel, or the transfers of a kind, took in all runs.  The total is that of the run in the
+// middle as often as there are runs, if the events of all were kept.
 typedef struct TraceSum {
   int64_t count, total, least, most, bytes;
 } TraceSum;
