@@ -284,6 +284,11 @@ option='--stage device --versions-for 0 --all-versions'
 expect 0 '^1 passed, 0 failed$|no OpenCL device' "-- ==
 -- input { [[1, 2], [3, 4]] } output { [3, 7] }
 entry main (xs: [][]i32) : []i32 = map i32.sum xs"
+option='--stage device --unoptimised'
+expect 0 '^2 passed, 0 failed$|no OpenCL device' "-- ==
+-- input { [[1, 2], [3, 4]] } output { [3, 7] }
+-- input { empty([0][2]i32) } output { empty([0]i32) }
+entry main (xs: [][]i32) : []i32 = map i32.sum xs"
 option=
 
 expect_usage() {

@@ -22,7 +22,8 @@ struct TestDevice {
   TestHost *host;          // NULL: the program has a process of its own
   const char *executable;  // or shared object
   TestServer *server;      // NULL: not started, or it has died
-  int profile;             // whose code it runs, all of it optimised; or NO_PROFILE
+  int profile;             // whose code it runs, as `unoptimised` says; or NO_PROFILE
+  bool unoptimised;        // also of versions that users run unasked
   int runs;                // numbers the variables of the servers
   int most_runs;           // per case and profile
   int left_out;            // versions that were not run
@@ -79,7 +80,7 @@ static void stop_server(TestDevice *d) {
 static bool start_server(TestDevice *d, const char **message) {
   ServerReply greeting = { 0 };
   d->server = server_start(device_command(d), d->host, &greeting);
-  d->profile = d->first;
+  d->profile = d->unoptimised ? NO_PROFILE : d->first;
   if (d->server && greeting.ok) return true;
   *message = d->server ? greeting.text : "cannot start the program";
   stop_server(d);
@@ -90,8 +91,9 @@ static bool start_server(TestDevice *d, const char **message) {
 static bool take_profile(TestDevice *d, int profile, const char **message) {
   if (!d->server && !start_server(d, message)) return false;
   if (d->profile == profile) return true;
-  ServerReply reply =
-      server_ask(d->server, text_format("code %s", profile_names[profile]));
+  bool quick = d->unoptimised && profile != PROFILE_GPU;
+  ServerReply reply = server_ask(
+      d->server, text_format("code %s%s", profile_names[profile], quick ? " quick" : ""));
   d->profile = profile;
   *message = reply.text;
   return reply.ok;
@@ -100,7 +102,7 @@ static bool take_profile(TestDevice *d, int profile, const char **message) {
 // What users run unasked is compiled as they have it; of other versions the optimiser of the device
 // would take half of the time of the tests.
 static void build_quickly(TestDevice *d) {
-  if (d->most_runs == MANY_RUNS || d->profile != 0) return;
+  if (d->most_runs == MANY_RUNS || d->unoptimised || d->profile != 0) return;
   server_ask(d->server, "code cpu quick");
   d->profile = NO_PROFILE;
 }
@@ -148,6 +150,7 @@ TestDevice *test_device_open(Compiler *c, Program *program, TestDeviceOptions op
   d->start = options.start;
   d->most_runs = options.all_versions ? MANY_RUNS : FEW_RUNS;
   d->until = options.until;
+  d->unoptimised = options.unoptimised;
   d->executable = build_as(c, program, options.start, d->host != NULL);
   if (!d->executable) {
     *message = diag_take_text(c);

@@ -24,7 +24,7 @@ typedef struct DeviceCase {
 } DeviceCase;
 
 typedef struct TestDeviceOptions {
-  bool all_versions;
+  bool all_versions, unoptimised;
   // test_seconds from which on cases run in one version and profile each; 0: no end
   double until;
   int workers;  // 0: one, in a program for one

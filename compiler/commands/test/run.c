@@ -524,8 +524,12 @@ static void open_device(ProgramRun *run, Program *program) {
   if (!wants_stage(run, "device")) return;
   const TestOptions *o = run->options;
   double until = o->all_versions ? 0 : run->started + o->versions_s;
-  const TestDeviceOptions how = { o->all_versions, until, o->workers, &o->start,
-                                  run->host };
+  const TestDeviceOptions how = { .all_versions = o->all_versions,
+                                  .unoptimised = o->unoptimised,
+                                  .until = until,
+                                  .workers = o->workers,
+                                  .start = &o->start,
+                                  .host = run->host };
   run->device = test_device_open(run->c, program, how, &message, &absent);
   if (run->device) return;
   if (absent)

@@ -22,6 +22,7 @@ typedef struct TestOptions {
   double versions_s;  // on the device: from then on, only default versions
   bool verbose, no_device;
   bool all_versions;   // on the device: without leaving out any
+  bool unoptimised;    // on the device: no kernel is optimised
   int workers;         // on the device; 0: one, in a program for one
   ProgramStart start;  // on the device; flatten and recipe everywhere
 } TestOptions;

@@ -15,7 +15,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { OPT_SEED = 512, OPT_EXCLUDE, OPT_TIMEOUT, OPT_VERSIONS_FOR, OPT_STAGE };
+enum {
+  OPT_SEED = 512,
+  OPT_EXCLUDE,
+  OPT_TIMEOUT,
+  OPT_VERSIONS_FOR,
+  OPT_STAGE,
+  OPT_UNOPTIMISED
+};
 
 // clang-format off
 static const Option option_rows[] = {
@@ -31,6 +38,9 @@ static const Option option_rows[] = {
     "instructions of the interpreter for one run; default 2000000000", NULL },
   { 'd', 0, "no-device", NULL, "do not run on a device", NULL },
   { 'a', 0, "all-versions", NULL, "on the device: every version of every case", NULL },
+  { OPT_UNOPTIMISED, 0, "unoptimised", NULL,
+    "on the device: PoCL optimises no kernels; unasked, it does those that each case runs in the "
+    "version it takes by itself", NULL },
   { OPT_VERSIONS_FOR, 0, "versions-for", "S",
     "on the device: after so many seconds, only the version that each case runs unasked; "
     "default half of `--timeout`", NULL },
@@ -268,6 +278,7 @@ static const char *set_option(TestOptions *o, int option) {
   case 'i': o->no_device = true; return NULL;
   case OPT_EXCLUDE: o->exclude = optarg; return NULL;
   case 'a': o->all_versions = true; return NULL;
+  case OPT_UNOPTIMISED: o->unoptimised = true; return NULL;
   case OPTION_MPI:
   case OPTION_WORKERS:
     set_flatten_option(&o->start.flatten, option);
