@@ -586,8 +586,13 @@ entry common_divisors [n] (xs: [n]i32) (ys: [n]i32) : [n]i32 =
   map2 (\a b -> (loop (a, b) = (a, b) while b != 0 do (b, a % b)).0) xs ys
 END
 "$flc" dump --recipes tries.fl > out
-expect 'loops that try candidates until one fits run point by point, others in lanes' 2 '^  bind n to lane' out
-some 'in two vectors, whose rounds do not wait for each other' '^  bind n1 to reg' out
+expect 'loops that try candidates until one fits run point by point, others in lanes' 1 '^  bind n to lane' out
+cat > escapes.fl << 'END'
+entry main [n] (xs: [n]f32) : [n]i32 =
+  map (\x -> (loop (y, k) = (x, 0) while k < 100 && y * y < 4 do (y * y + x, k + 1)).1) xs
+END
+"$flc" dump --recipes escapes.fl > out
+some 'two vectors whose rounds do not wait for each other' '^  bind n1 to reg' out
 
 cat > bits.fl << 'END'
 entry walsh [n] (k: i64) (xs: [n]f32) : [n]f32 =
