@@ -120,6 +120,9 @@ const Kern *kern_inline(Compiler *c, const Kern *kern);
 // Notes what a statement of the host makes views of, and how it computes scalars, so that kernels
 // see through them.
 void kern_see_host(Compiler *c, KernHost host, const Stm *stm);
+// Likewise a reshape that only gives sizes other names.  False: its array is no view, or of other
+// rank.
+bool kern_see_renamed(KernHost host, const Stm *stm);
 
 // The plan as recipes that `--recipe` can read, with the kernels as comments.
 void kern_print_plan(Text *t, const KernPlan *plan);

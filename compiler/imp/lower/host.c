@@ -603,6 +603,17 @@ static void host_deliver(Code *k, const Stm *stm) {
   code_bind(k, binder, arr);
 }
 
+// Kernels take arrays that they know no views of for dense.
+static void host_reshape(Code *k, const Stm *stm) {
+  const Var *binder = stm->binders[0];
+  code_view(k, stm);
+  const Arr *arr = code_array(k, atom_var(binder));
+  if (k->lower->profile != PROFILE_CPU || host_is_plain(arr) ||
+      kern_see_renamed(code_kern_host(k), stm))
+    return;
+  code_bind(k, binder, host_dense(k, arr, binder->type));
+}
+
 static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int position) {
   k->b->loc = stm->loc;
   kern_see_host(k->lower->c, code_kern_host(k), stm);
@@ -614,8 +625,8 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
   }
   switch (stm->exp->kind) {
   case EXP_INDEX: host_index(k, stm); return;
+  case EXP_RESHAPE: host_reshape(k, stm); return;
   case EXP_ATOM:
-  case EXP_RESHAPE:
   case EXP_REARRANGE: code_view(k, stm); return;
   case EXP_ASSERT: code_assert(k, stm); return;
   case EXP_IF: host_if(k, stm, body, position); return;

@@ -97,6 +97,16 @@ void kern_see_host(Compiler *c, KernHost host, const Stm *stm) {
     put_view(host, binder, *host_view(c, host, exp->u.atom.atom.u.var));
 }
 
+bool kern_see_renamed(KernHost host, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const View *known = map_get(host.views, exp->u.reshape.array.u.var);
+  if (!known || known->rank != exp->u.reshape.rank) return false;
+  View renamed = *known;
+  renamed.shape = view_shape(stm->binders[0]->type);
+  put_view(host, stm->binders[0], renamed);
+  return true;
+}
+
 // Where the results go: arrays of the host.
 static const Tensor **seg_outs(Compiler *c, KernHost host, const Stm *stm,
                                const View **views) {
