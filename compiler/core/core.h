@@ -181,7 +181,9 @@ struct Exp {
       const Atom *atoms;
       int atom_count;
     } assert;
-    struct { Atom condition; const Body *then_body, *else_body; } cond;
+    // spares_copy: the second body copies an array that it updates, unless that may be overwritten;
+    // the first one, which is slower but for that, does not (flat/host_loop.c).
+    struct { Atom condition; const Body *then_body, *else_body; bool spares_copy; } cond;
     struct {
       const Var **params;  // the types may mention earlier params (sizes that vary)
       const Atom *inits;
@@ -465,6 +467,8 @@ const Exp *exp_copy(Atom a);  // the value in memory that nobody else refers to
 // An array literal; `row` is the type of its elements.
 const Exp *exp_array(const Atom *atoms, int count, CoreType row);
 const Exp *exp_if(Atom condition, const Body *then_body, const Body *else_body);
+// The same choice between other bodies.
+const Exp *exp_if_again(const Exp *choice, const Body *then_body, const Body *else_body);
 const Exp *exp_map(Atom width, Lambda fn, const Atom *arrays, int array_count);
 // A map, redomap, scanomap or filter; `soac` is kept as it is.
 const Exp *exp_soac(ExpKind kind, Soac soac);

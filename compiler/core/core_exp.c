@@ -89,7 +89,15 @@ const Exp *exp_array(const Atom *atoms, int count, CoreType row) {
 }
 
 const Exp *exp_if(Atom condition, const Body *then_body, const Body *else_body) {
-  return new_node(Exp, .kind = EXP_IF, .u.cond = { condition, then_body, else_body });
+  return new_node(Exp, .kind = EXP_IF,
+                  .u.cond = { condition, then_body, else_body, false });
+}
+
+const Exp *exp_if_again(const Exp *choice, const Body *then_body, const Body *else_body) {
+  Exp *again = mem_copy(choice, sizeof *choice);
+  again->u.cond.then_body = then_body;
+  again->u.cond.else_body = else_body;
+  return again;
 }
 
 const Exp *exp_map(Atom width, Lambda fn, const Atom *arrays, int array_count) {

@@ -294,7 +294,7 @@ static const Exp *simplify_branches(CoreMapper *m, const Exp *exp,
     int64_t high = a[i].high > b[i].high ? a[i].high : b[i].high;
     simplify_learn_range(m->state, binders[i], low, high);
   }
-  return exp_if(condition, then_body, else_body);
+  return exp_if_again(exp, then_body, else_body);
 }
 
 static const Exp *simplify_bodies(Simplify *s, const Stm *stm) {

@@ -59,8 +59,8 @@ void simplify_if_results(Simplify *s, Stm *stm) {
   int count;
   const Var **binders = simplify_keep_binders(stm, keep, &count);
   if (count == stm->binder_count) return;
-  stm->exp = exp_if(e->u.cond.condition, simplify_keep_results(then_body, keep),
-                    simplify_keep_results(else_body, keep));
+  stm->exp = exp_if_again(e, simplify_keep_results(then_body, keep),
+                          simplify_keep_results(else_body, keep));
   stm->binders = binders;
   stm->binder_count = count;
 }

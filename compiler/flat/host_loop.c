@@ -7,7 +7,8 @@
 //
 // Why: each element that the host reads or writes is a round trip to the device; one work-item
 // does the whole loop in the time of a few.  It works on a copy of the arrays that the loop
-// updates, so a short loop over large ones stays on the host: the sizes decide.  And a launch costs
+// updates, so a short loop over large ones stays on the host: the sizes decide, unless the arrays
+// may be overwritten, as on CPUs they often may (imp/lower/in_place.c).  And a launch costs
 // the same however little it does: on a CPU one core is done before the others are awake.
 #include "flat/rules.h"
 
@@ -150,7 +151,9 @@ static void by_size(Flatten *fl, const Goal *goal, const Exp *loop, Atom *out) {
   Atom is_short = core_let(goal->b, "short", exp_op2(OP_LT, rounds, elements));
   const Body *on_host, *in_item;
   both_ways(fl, goal, loop, &on_host, &in_item);
-  flatten_emit_branches(goal, exp_if(is_short, on_host, in_item), out);
+  Exp *choice = mem_copy(exp_if(is_short, on_host, in_item), sizeof *choice);
+  choice->u.cond.spares_copy = true;
+  flatten_emit_branches(goal, choice, out);
 }
 
 // if the work of a round >= t then the loop on the host else the loop in one item

@@ -211,9 +211,40 @@ static void close_branches(const HostBranches *s) {
   }
 }
 
+static bool is_bound_in(const Body *body, const Var *var) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; k < body->stms[i].binder_count; k++)
+      if (body->stms[i].binders[k] == var) return true;
+  return false;
+}
+
+// Would the second body copy nothing, either?  Kernels for CPUs lie where an array dies.
+static bool spares_nothing(Code *k, const Stm *stm, const Body *body, int position) {
+  const Body *first = stm->exp->u.cond.then_body;
+  if (!stm->exp->u.cond.spares_copy || k->lower->profile != PROFILE_CPU) return false;
+  for (int i = 0; i < first->stm_count; i++) {
+    const Exp *loop = first->stms[i].exp;
+    for (int p = 0; loop->kind == EXP_LOOP && p < loop->u.loop.param_count; p++) {
+      Atom init = loop->u.loop.inits[p];
+      bool outside = init.kind == ATOM_VAR && init.u.var->type.rank > 0 &&
+                     !is_bound_in(first, init.u.var);
+      if (outside && !code_dies(k, init, body, position)) return false;
+    }
+  }
+  return true;
+}
+
 static void host_if(Code *k, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   HostBranches s = open_branches(k, stm, body, position);
+  if (spares_nothing(k, stm, body, position)) {
+    ImpBlock only = host_branch(&s, exp->u.cond.else_body);
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,
+                                .u.cond = { imp_const(prim_bool(true)), only,
+                                            (ImpBlock){ 0 } } });
+    close_branches(&s);
+    return;
+  }
   ImpBlock then_block = host_branch(&s, exp->u.cond.then_body);
   ImpBlock else_block = host_branch(&s, exp->u.cond.else_body);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_IF,

@@ -25,23 +25,29 @@ bool lower_has_other_names(Code *host, const Kern *kern, const Var *array) {
   return r.others;
 }
 
-static bool same_type(CoreType a, CoreType b) {
-  if (a.elem != b.elem || a.rank != b.rank) return false;
-  for (int d = 0; d < a.rank; d++)
-    if (!atom_equal(a.dims[d], b.dims[d])) return false;
+// Have they the same elements in the same order, but for first dimensions of one element?
+static bool same_elements(CoreType a, CoreType b) {
+  int rank = a.rank < b.rank ? a.rank : b.rank;
+  if (a.elem != b.elem) return false;
+  for (int d = 0; d < a.rank - rank; d++)
+    if (!atom_is_i64(a.dims[d], 1)) return false;
+  for (int d = 0; d < b.rank - rank; d++)
+    if (!atom_is_i64(b.dims[d], 1)) return false;
+  for (int d = 1; d <= rank; d++)
+    if (!atom_equal(a.dims[a.rank - d], b.dims[b.rank - d])) return false;
   return true;
 }
 
 typedef struct Read {
   const Var *binder;
-  const Tensor *tensors[8];  // of the same type
+  const Tensor *tensors[8];  // of the same elements
   int count;
 } Read;
 
 static void see_alike(KernVisitor *v, Access access, bool stores) {
   Read *r = v->state;
   const Var *host = access.tensor->host;
-  if (stores || !host || !same_type(host->type, r->binder->type)) return;
+  if (stores || !host || !same_elements(host->type, r->binder->type)) return;
   for (int i = 0; i < r->count; i++)
     if (r->tensors[i]->host == host) return;
   if (r->count < 8) r->tensors[r->count++] = access.tensor;
@@ -55,6 +61,8 @@ static const Kern *in_place_of(Code *host, const Kern *kern, const Tensor *out,
       lower_has_other_names(host, kern, from->host))
     return NULL;
   const SegOp *seg = body->stms[position].exp->u.seg;
+  const Kern *made = kern_without_copy(host->lower->c, kern, out, from);
+  if (made || from->rank != out->rank) return made;
   return kern_in_place(host->lower->c, kern, out, from, seg->dim_count);
 }
 

@@ -9,6 +9,11 @@
 const Kern *kern_in_place(Compiler *c, const Kern *kern, const Tensor *out,
                           const Tensor *from, int dims);
 
+// The kernel, of one point, with its result `out` made where `from` lies, without the copy of that
+// to `out` that it begins with.  NULL: it does not, or reads `from` elsewhere (in_place_copied.c).
+const Kern *kern_without_copy(Compiler *c, const Kern *kern, const Tensor *out,
+                              const Tensor *from);
+
 // The kernel with its result `out` made in a part of another array that it may overwrite.  NULL:
 // points would read what others have stored (in_view.c).
 const Kern *kern_in_view(Compiler *c, const Kern *kern, const Tensor *out,
