@@ -3,13 +3,15 @@
 //       let t = loop (t = t0) for i < k do {g t}
 //
 // where f has no operators but maps over rows that the loop carries, which are treated alike, and
-// no round can fail by itself, as there may be no elements.
+// no round can fail by itself, as there may be no elements; but for one check of scalars, as slices
+// have it, which a loop of its own makes before (round_checks.c).
 //
 // Needs: Core, fused, so that a round is one map; binders unique.  Keeps: both.
 // Why: elements that do not mind the others (independent particles, iterations of a fractal,
 // generators of random numbers) stay in registers for all rounds, where each round would read and
 // write arrays, in a kernel of its own.
 #include "core/passes.h"
+#include "core/round_checks.h"
 
 enum { MAX_SCALARS = 16 };  // statements that all elements compute for themselves
 
@@ -21,7 +23,7 @@ typedef struct LoopsToMaps {
 // A row that a round picks from an array from outside: each element reads its own.
 typedef struct RoundRow {
   const Stm *stm;
-  int dim;  // of the array: the row's first one
+  int dim;  // of the array: the row's first one, which may be a slice of it
 } RoundRow;
 
 // A loop whose rounds are a map.
@@ -30,9 +32,11 @@ typedef struct RoundMap {
   const Exp *loop;
   const Exp *map;  // of the round
   const Stm *map_stm;
-  int map_at;  // where it stands in the body
-  Map *made;   // Var: bound in the body, or a parameter
-  Map *rows;   // Var -> RoundRow *
+  int map_at;        // where it stands in the body
+  Map *made;         // Var: bound in the body, or a parameter
+  Map *rows;         // Var -> RoundRow *
+  const Stm *check;  // or NULL
+  const Var *bound;  // with a check: the loop's, behind it
 } RoundMap;
 
 static const Exp *map_of_rounds(Builder *b, const Exp *loop);
@@ -63,14 +67,12 @@ static bool is_plain_scalar(const RoundMap *r, const Stm *stm) {
   return (element || exp_is_scalar(e)) && !exp_may_fail(e) && !stm->attrs;
 }
 
-// The dimension that comes first in the part that an index shows; -1: it is not shown whole.
-static int first_whole(const Exp *index, Atom size) {
+// The dimension that comes first in the part that an index shows.
+static int first_shown(const Exp *index) {
   int d = 0;
   while (d < index->u.index.dim_count && !index->u.index.dims[d].is_slice)
     d++;
-  bool whole =
-      d < index->u.index.dim_count && dim_is_whole(&index->u.index.dims[d], size);
-  return whole ? d : -1;
+  return d;
 }
 
 static bool note_row(RoundMap *r, const Stm *stm) {
@@ -79,9 +81,17 @@ static bool note_row(RoundMap *r, const Stm *stm) {
   const Var *row = stm->binders[0];
   Atom array = e->u.index.array;
   if (row->type.rank == 0 || is_made_there(r, array)) return false;
-  int dim = first_whole(e, row->type.dims[0]);
-  if (dim < 0) return false;
+  int dim = first_shown(e);
+  if (dim == e->u.index.dim_count) return false;
   map_put(r->rows, row, new_node(RoundRow, .stm = stm, .dim = dim));
+  return true;
+}
+
+static bool note_check(RoundMap *r, const Stm *stm) {
+  if (r->check || !round_check_alone(r->loop, stm)) return false;
+  r->check = stm;
+  r->bound =
+      var_new(r->c, name_of(r->c->names, "rounds"), type_scalar(PRIM_I64), stm->loc);
   return true;
 }
 
@@ -91,7 +101,7 @@ static bool find_map(RoundMap *r) {
   if (body->stm_count > MAX_SCALARS + 1) return false;
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
-    if (is_plain_scalar(r, stm) || note_row(r, stm)) continue;
+    if (is_plain_scalar(r, stm) || note_row(r, stm) || note_check(r, stm)) continue;
     if (r->map || stm->exp->kind != EXP_MAP || stm->attrs) return false;
     r->map = stm->exp;
     r->map_stm = stm;
@@ -215,6 +225,11 @@ static void carry_elements(RoundMap *r, RoundElements *e, Loc loc) {
   }
 }
 
+// start + place * stride
+static Atom place_in_row(Builder *b, const DimIndex *dim, Atom place) {
+  return size_add(b, dim->start, size_mul(b, place, dim->stride));
+}
+
 // x = xss[i, place]
 static void read_own(RoundMap *r, RoundElements *e, const RoundRow *row, const Var *x) {
   const Exp *index = row->stm->exp;
@@ -223,11 +238,12 @@ static void read_own(RoundMap *r, RoundElements *e, const RoundRow *row, const V
                        row->stm->loc);
   int count = index->u.index.dim_count;
   DimIndex *dims = mem_copy(index->u.index.dims, (size_t)count * sizeof *dims);
-  dims[row->dim] = dim_fix(atom_var(e->place));
   Builder b = builder_new(r->c, row->stm->loc);
+  dims[row->dim] = dim_fix(place_in_row(&b, &dims[row->dim], atom_var(e->place)));
   core_let_vars(&b, mem_copy(&x, sizeof x), 1,
                 exp_slice(index->u.index.array, dims, false));
-  vec_push(&e->own, b.stms.at[0]);
+  vec_each (const Stm *, own, &b.stms)
+    vec_push(&e->own, *own);
 }
 
 static void read_elements(RoundMap *r, RoundElements *e) {
@@ -263,6 +279,8 @@ static const Body *round_of_element(const RoundMap *r, const RoundElements *e) {
       vec_each (const Stm *, own, &e->own)
         core_add_stm(&b, *own);
       core_add_body(&b, r->map->u.soac.fn.body);
+    } else if (r->check == &body->stms[i]) {
+      round_check_passed(&b, r->check);
     } else if (!map_has(r->rows, body->stms[i].binders[0])) {
       core_add_stm(&b, body->stms[i]);
     }
@@ -283,6 +301,7 @@ static const Exp *loop_of_element(const RoundMap *r, const RoundElements *e) {
   loop->u.loop.params = e->carried;
   loop->u.loop.inits = inits;
   loop->u.loop.body = round_of_element(r, e);
+  if (r->check) loop->u.loop.bound = atom_var(r->bound);
   return loop;
 }
 
@@ -319,6 +338,7 @@ static const Exp *map_of_rounds(Builder *b, const Exp *loop) {
   for (int i = 0; i < count; i++)
     if (rounds->kind == EXP_MAP || is_carried_array(loop->u.loop.params[i]))
       values[kept++] = values[i];
+  if (r.check) round_checks_before(b, loop, r.check, r.bound);
   number_elements(b, &e, r.map->u.soac.width);
   Lambda fn = lambda_new(e.params.at, e.params.count, core_body(&element, values, kept));
   return exp_map(r.map->u.soac.width, fn, e.arrays.at, e.arrays.count);
