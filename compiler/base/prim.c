@@ -220,6 +220,14 @@ Prim prim_highest(PrimType type) {
   return prim_int(type, INT64_MAX >> (64 - prim_bits(type)));
 }
 
+Prim prim_neutral(PrimOp op, PrimType type) {
+  if (type == PRIM_BOOL) return prim_bool(op == OP_LAND);
+  if (op == OP_AND) return prim_int(type, -1);
+  if (op == OP_MUL) return prim_one(type);
+  if (op == OP_MIN) return prim_highest(type);
+  return op == OP_MAX ? prim_lowest(type) : prim_zero(type);
+}
+
 double prim_to_double(Prim value) {
   if (value.type == PRIM_F16) return double_of_half(value.u.i);
   if (value.type == PRIM_F32) return (double)value.u.f32;

@@ -65,6 +65,8 @@ Prim prim_zero(PrimType type);
 Prim prim_one(PrimType type);
 Prim prim_lowest(PrimType type);                 // minus infinity for floats
 Prim prim_highest(PrimType type);
+// Of a sum, product, least, greatest or bitwise operator on numbers, of && and || on truth values.
+Prim prim_neutral(PrimOp op, PrimType type);
 double prim_to_double(Prim value);
 // The value of a decimal or hexadecimal number without a sign, rounded once.
 Prim prim_of_decimal(PrimType type, const char *digits);

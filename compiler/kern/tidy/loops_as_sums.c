@@ -34,14 +34,6 @@ static bool may_sum(PrimOp op, PrimType type) {
           op == OP_MIN || op == OP_MAX);
 }
 
-static Prim neutral_of(PrimOp op, PrimType type) {
-  if (type == PRIM_BOOL) return prim_bool(op == OP_LAND);
-  if (op == OP_AND) return prim_int(type, -1);
-  if (op == OP_MUL) return prim_one(type);
-  if (op == OP_MIN) return prim_highest(type);
-  return op == OP_MAX ? prim_lowest(type) : prim_zero(type);
-}
-
 // What joins the param to give the term, or NULL; `*none`: nothing, the term is the param.
 static const Term *joined_by(const LoopSums *s, SumPart *j, const Term *t, bool *none);
 
@@ -71,7 +63,7 @@ static const Term *joined_by_choice(const LoopSums *s, SumPart *j, const Term *t
   const Term *a = joined_by(s, j, t->u.select.a, &none_of_a);
   const Term *b = a ? joined_by(s, j, t->u.select.b, &none_of_b) : NULL;
   if (!b || !j->known) return NULL;
-  const Term *neutral = term_const(neutral_of(j->op, t->type));
+  const Term *neutral = term_const(prim_neutral(j->op, t->type));
   *none = false;
   return kern_let(
       j->b, "joined",
@@ -122,7 +114,7 @@ static KernOp op_of_sum(Compiler *c, PrimOp op, const Var *like) {
     params[i] = var_new(c, like->name, like->type, like->loc);
   KernBuilder b = kern_builder(c, like->loc);
   result[0] = kern_let(&b, "sum", term_op2(op, term_var(params[0]), term_var(params[1])));
-  neutral[0] = term_const(neutral_of(op, like->type.elem));
+  neutral[0] = term_const(prim_neutral(op, like->type.elem));
   return (KernOp){ params, kern_block(&b, result, 1), neutral, 1, true };
 }
 
