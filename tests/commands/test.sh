@@ -102,7 +102,7 @@ $main"
 expect 1 'the script of the test is a function: arguments are missing, the first of type i32$' "-- ==
 -- script input { main } output { 3 }
 $main"
-expect 1 'line 2: test block: expected .input. after .inptu., found .\{.$' "-- ==
+expect 1 'line 2: test block: expected .input. or .output. before .\{., found .inptu.$' "-- ==
 -- inptu { 1 } output { 2 }
 $main"
 expect 1 'test block: expected .input. after .random., found the end of the block$' "-- ==
