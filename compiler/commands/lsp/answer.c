@@ -104,12 +104,21 @@ static json_t *hover(const LspQuery *q, Loc loc, const char *title, const char *
                    "range", lsp_range(q->lsp, loc));
 }
 
+// The line that defines a type or module.
+static const char *defining_line(Loc loc) {
+  const char *line = loc.file->text + loc_line_start(loc);
+  line += strspn(line, " \t");
+  return text_format("%.*s", (int)strcspn(line, "\r\n"), line);
+}
+
 json_t *lsp_hover(LspQuery *q) {
   LspNames names;
   const LspName *name = name_asked(q, &names);
   if (name && name->type)
     return hover(q, name->loc, text_format("%s : %s", name->name, type_text(name->type)),
                  doc_of(q, name->binding));
+  if (name && name->binding->loc.file && !name->binding->loc.file->built_in)
+    return hover(q, name->loc, defining_line(name->binding->loc), NULL);
   const AstExp *exp = q->program->ast ? lsp_exp_at(q->program->ast, q->offset) : NULL;
   return exp ? hover(q, exp->loc, type_text(exp->type), NULL) : json_null();
 }
