@@ -109,7 +109,8 @@ const Core *pipeline_for_gpus(Compiler *c, const Core *flat) {
   const Core *turned = checked_flat(c, flat_turn_spaces(c, moved));
   const Core *joined = checked_flat(c, flat_join_spaces(c, turned));
   const Core *scalars = checked_flat(c, flat_small_arrays(c, joined));
-  return checked_flat(c, flat_row_hists(c, scalars));
+  const Core *split = checked_flat(c, flat_split_sums(c, scalars));
+  return checked_flat(c, flat_row_hists(c, split));
 }
 
 // For both profiles; recipes are for CPUs.

@@ -82,6 +82,8 @@ const Core *flat_turn_spaces(Compiler *c, const Core *flat);
 const Core *flat_join_spaces(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: small arrays that loops of points carry are scalars.
 const Core *flat_small_arrays(Compiler *c, const Core *flat);
+// Flat -> Flat, for GPUs: long sums for each of few pairs are sums of shorter ones.
+const Core *flat_split_sums(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: histograms of rows are histograms of their elements.
 const Core *flat_row_hists(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: groups for one operation alone become its outer dimensions.

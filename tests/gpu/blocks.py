@@ -43,6 +43,8 @@ ENTRIES = {
     "attended": ("[q][m]i32 [p][m]i32", [], "top_0"),
     "two_least": ("[q][m]i32 [p][m]i32", [], "top_0"),
     "three_least": ("[q][m]i32 [p][m]i32", [], "top_0"),
+    "covaried": ("[q][m]i32 [q]i32", ["top_0", "intra_1", "top_2", "intra_3"], None),
+    "weights": ("[q][m]i32 [q][p]i32 [m]i32", ["top_0", "intra_1"], "top_2"),
     "records": ("[q][2]i32 [p][5]i32", [], "top_0"),
     "farthest": ("[q][m]i32 [p][m]i32 [p]u8", [], "top_0"),
     "branched": ("[n][m]i32 [m][p]i32", ["top_0", "intra_1"], "top_2"),

@@ -16,13 +16,16 @@ enum { ITEMS = 64, STEPS = 8 };
 // What a point hands on from pair to pair is there once for several of them.
 enum { CARRIED = 4 };
 
+// Where an item has one point.
+enum { FEW_PAIRS = 8 };
+
 // What pairs may hold in registers, and of how many points of the grid and of the reduction.
 typedef struct PairShape {
   int bytes, points, pairs;
 } PairShape;
 
 static const PairShape shapes[] = {
-  { 4, 4, 8 }, { 8, 2, 8 }, { 16, 2, 4 }, { 32, 1, 4 }
+  { 4, 4, 16 }, { 8, 2, 8 }, { 16, 2, 4 }, { 32, 1, 4 }
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -164,7 +167,8 @@ const KernPlan *kern_schedule_group_pairs(Compiler *c, const KernSeg *seg,
   PairSchedule s = { .c = c, .kern = kern };
   const PairShape *shape = find_pairs(&s) ? shape_of_pairs(&s) : NULL;
   if (!shape) return NULL;
-  KernPlan *one = plan_of_pairs(&s, seg, checks, 1, shape->pairs, "segmap_staged_points");
+  int few = shape->pairs < FEW_PAIRS ? shape->pairs : FEW_PAIRS;
+  KernPlan *one = plan_of_pairs(&s, seg, checks, 1, few, "segmap_staged_points");
   if (!one || shape->points == 1) return one;
   KernPlan *several =
       plan_of_pairs(&s, seg, checks, shape->points, shape->pairs, "segmap_shared_points");

@@ -16,13 +16,16 @@
 enum { STEPS = 16 };  // of a loop, between barriers
 enum { MOST_GRID = 8 };
 
-// In each of two dimensions: what an item holds of that many bytes per point leaves registers for
-// the rest.
+// Items in each of two dimensions, with so many points along each: what an item holds of that many
+// bytes per point leaves registers for the rest.  Smaller ones are for narrower arrays.
 typedef struct BlockShape {
-  int bytes, items, rows;
+  int bytes, items, rows, columns;
 } BlockShape;
 
-static const BlockShape shapes[] = { { 4, 8, 8 }, { 16, 16, 4 }, { 64, 16, 2 } };
+static const BlockShape shapes[] = {
+  { 4, 8, 8, 8 },   { 4, 8, 4, 4 },  { 4, 8, 8, 2 },  { 4, 8, 2, 8 },   { 4, 8, 2, 2 },
+  { 16, 16, 4, 4 }, { 16, 8, 4, 4 }, { 16, 8, 2, 2 }, { 64, 16, 2, 2 }, { 64, 8, 2, 2 },
+};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 typedef struct GroupSchedule {
@@ -35,6 +38,7 @@ typedef struct GroupSchedule {
 
 static bool find_shape(GroupSchedule *s) {
   int bytes = group_bytes_of_points(&s->of);
+  s->shape = NULL;
   for (int i = SHAPES - 1; i >= 0; i--)
     if (bytes <= shapes[i].bytes) s->shape = &shapes[i];
   return s->shape != NULL;
@@ -65,16 +69,17 @@ static bool find_block_axes(GroupSchedule *s) {
 
 // n  =>  n0 (blocks) { n (items) { n1 (points of an item) } }: neighbouring items, neighbouring
 // points.
-static void split_for_group(Recipe *r, const BlockShape *shape, Name axis, Name *blocks,
+static void split_for_group(Recipe *r, int items, int each, Name axis, Name *blocks,
                             Name *points) {
-  recipe_split(r, axis, (int64_t)shape->items * shape->rows, SPLIT_CLAMP);
+  recipe_split(r, axis, (int64_t)items * each, SPLIT_CLAMP);
   *blocks = recipe_outer(r, axis);
-  recipe_split(r, axis, shape->items, SPLIT_PEEL);
+  recipe_split(r, axis, items, SPLIT_PEEL);
   *points = recipe_outer(r, axis);
 }
 
 static void stage_loop(Recipe *r, Name loop) {
-  recipe_where(r, loop, STEPS);
+  const KernStm *stm = step_axis(&r->step, r->kern, loop);
+  if (stm && kern_host_knows(r->kern, stm->u.axis->width)) recipe_where(r, loop, STEPS);
   recipe_split(r, loop, STEPS, SPLIT_CHAIN);
   recipe_stage(r, loop);
 }
@@ -86,8 +91,9 @@ static Recipe in_blocks(const GroupSchedule *s) {
   Name row = s->of.row->name, column = s->of.column->name;
   Name rows, columns, row_points, column_points;
   r.step.groups = true;
-  split_for_group(&r, s->shape, row, &rows, &row_points);
-  split_for_group(&r, s->shape, column, &columns, &column_points);
+  const BlockShape *shape = s->shape;
+  split_for_group(&r, shape->items, shape->rows, row, &rows, &row_points);
+  split_for_group(&r, shape->items, shape->columns, column, &columns, &column_points);
   Name order[MOST_GRID + 4] = { rows };
   int count = 1;
   for (const Axis *axis = axis_within(s->of.row); axis != s->of.column;
@@ -108,29 +114,44 @@ static Recipe in_blocks(const GroupSchedule *s) {
   return r;
 }
 
-static const KernPlan *plan_of_blocks(Compiler *c, const KernSeg *seg, const Kern *kern,
-                                      const Term *checks) {
-  GroupSchedule s = { .c = c, .of.kern = kern_load_late(c, kern) };
-  if (!find_block_axes(&s)) return NULL;
-  Recipe r = in_blocks(&s);
-  if (r.failed) return NULL;
-  const Term *points = term_mul(s.of.row->width, s.of.column->width);
-  const Term *least = term_tuning(name_of(c->names, "segmap_block_points"));
-  const Term *condition = term_at_most(least, points);
-  const Term *half = term_i64((int64_t)s.shape->items * s.shape->rows / 2);
-  condition = term_and(condition, term_at_most(half, s.of.row->width));
-  condition = term_and(condition, term_at_most(half, s.of.column->width));
-  if (checks) condition = term_and(condition, checks);
-  if (r.condition) condition = term_and(condition, r.condition);
-  return new_node(KernPlan, .name = seg->name, .kern = r.kern, .condition = condition,
-                  .recipe = r.lines.at, .recipe_count = r.lines.count);
-}
-
 const KernPlan *kern_plan_or(const KernPlan *first, const KernPlan *otherwise) {
   if (!first) return otherwise;
   KernPlan *out = mem_copy(first, sizeof *first);
   out->otherwise = kern_plan_or(first->otherwise, otherwise);
   return out;
+}
+
+// More than half of a block, or another one suits better.
+static const Term *fills_half(const Axis *axis, int64_t block) {
+  return term_less(term_i64(block / 2), axis->width);
+}
+
+static KernPlan *plan_of_shape(const GroupSchedule *s, const Term *checks) {
+  Recipe r = in_blocks(s);
+  if (r.failed) return NULL;
+  const Term *least = term_tuning(name_of(s->c->names, "segmap_block_points"));
+  const Term *condition = term_at_most(least, group_points_of_grid(s->of.kern));
+  int64_t items = s->shape->items;
+  condition = term_and(condition, fills_half(s->of.row, items * s->shape->rows));
+  condition = term_and(condition, fills_half(s->of.column, items * s->shape->columns));
+  if (checks) condition = term_and(condition, checks);
+  if (r.condition) condition = term_and(condition, r.condition);
+  return new_node(KernPlan, .kern = r.kern, .condition = condition, .recipe = r.lines.at,
+                  .recipe_count = r.lines.count);
+}
+
+static const KernPlan *plan_of_blocks(Compiler *c, const KernSeg *seg, const Kern *kern,
+                                      const Term *checks) {
+  GroupSchedule s = { .c = c, .of.kern = kern_load_late(c, kern) };
+  if (!find_block_axes(&s)) return NULL;
+  const KernPlan *plans = NULL;
+  int bytes = s.shape->bytes;
+  for (; s.shape < shapes + SHAPES && s.shape->bytes == bytes; s.shape++) {
+    KernPlan *plan = plan_of_shape(&s, checks);
+    if (plan && !plans) plan->name = seg->name;
+    if (plan) plans = kern_plan_or(plans, plan);
+  }
+  return plans;
 }
 
 static const KernPlan *plan_of_lines(Compiler *c, const KernSeg *seg, const Kern *kern,
