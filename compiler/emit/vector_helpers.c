@@ -123,15 +123,36 @@ static void add_gathers(Text *t, const Mem *mem, int lanes) {
   text_add(t, "  return x;\n#else\n");
 }
 
+// Likewise numbers of 1 or 2 bytes, out of the four bytes around each, which begin at a multiple of
+// four: no such word is partly outside of what may be read.
+static void add_gathers_of_words(Text *t, const Mem *mem, int lanes) {
+  static const char *const halves[] = { "lo", "hi" };
+  text_printf(t,
+              "#ifdef FLC_HAS_GATHER\n  long%d address = at * %d + (long)(size_t)p;\n"
+              "  long%d word = address & -4;\n  uint%d x;\n",
+              lanes, prim_size_bytes(mem->elem), lanes, lanes);
+  for (int i = 0; i < lanes / 8; i++) {
+    const char *half = lanes == 8 ? "" : text_format(".%s", halves[i]);
+    text_printf(
+        t,
+        "  x%s = as_uint8(__builtin_ia32_gatherdiv16si((int8)(0), (const void *)0, "
+        "word%s, (char)-1, 1));\n",
+        half, half);
+  }
+  text_printf(t, "  return convert_%s(x >> (convert_uint%d(address & 3) << 3));\n#else\n",
+              vector_memory_type(mem->elem, lanes), lanes);
+}
+
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
   const char *name = helper_memory_name("gather", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
-  bool fresh, gathers = (lanes == 8 || lanes == 16) && prim_size_bytes(mem->elem) >= 4;
+  bool fresh, gathers = lanes == 8 || lanes == 16;
   Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s, long%d at) {\n", type, name, helper_pointer(mem),
               lanes);
-  if (gathers) add_gathers(t, mem, lanes);
+  if (gathers)
+    (prim_size_bytes(mem->elem) < 4 ? add_gathers_of_words : add_gathers)(t, mem, lanes);
   text_printf(t, "  return (%s)(", type);
   for (int i = 0; i < lanes; i++) {
     text_add(t, i ? ", " : "");
