@@ -159,7 +159,7 @@ refused small.segmap 'i has less than 9 points' 'split i by 9 overlap'
 accepted small.segmap 'split i by 8 overlap'
 
 refused product.segmap 'm cannot be split: it is on the grid' 'split m by 4 chain'
-refused carried.segmap 'k cannot be split: it carries values: no point may run twice' 'split k by 4 clamp'
+refused carried.segmap 'k cannot be split: it carries values: no point may run twice' 'split k by 4 overlap'
 refused counted.seghist 'n cannot be split: it overwrites what it reads: no point may run twice' 'split n by 4 clamp'
 accepted small.segmap 'split i by 9 clamp'
 accepted product.segmap 'split k by 4 chain'

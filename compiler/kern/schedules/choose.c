@@ -220,6 +220,29 @@ static const Candidate *best_without(const Schedule *s, const Candidates *all,
   return best;
 }
 
+typedef struct AxisOfWidth {
+  const Var *width;
+  const Axis *found;
+} AxisOfWidth;
+
+static void see_width(KernVisitor *v, const KernStm *stm) {
+  AxisOfWidth *x = v->state;
+  bool is = stm->kind == KERN_AXIS && stm->u.axis->width->kind == TERM_VAR &&
+            stm->u.axis->width->u.var == x->width;
+  if (is && !x->found) x->found = stm->u.axis;
+}
+
+// The recipe for sizes that fill no vector; it fails if no axis is that wide.
+static Recipe where_few(const Schedule *s, const Recipe *r, const Var *few) {
+  AxisOfWidth x = { few, NULL };
+  KernVisitor v = { .stm = see_width, .state = &x };
+  Recipe small = schedule_recipe(s);
+  kern_visit_block(&v, s->kern->body);
+  small.failed = !x.found;
+  if (x.found) recipe_where_fewer(&small, x.found->name, LANES);
+  return small.failed ? small : recipe_then(&small, r);
+}
+
 // What is best asks for several sizes that fill vectors.  Where one of them does not, others may.
 static const KernPlan *with_small_size(const Schedule *s, const Candidates *all,
                                        const KernPlan *chosen) {
@@ -230,10 +253,11 @@ static const KernPlan *with_small_size(const Schedule *s, const Candidates *all,
   vec_each (const Var **, few, &sizes) {
     const Candidate *best = best_without(s, all, out, *few);
     if (!best) continue;
-    KernPlan plan = schedule_plan_of(best);
-    // Where the size is not small either, what was best without it stays.
-    plan.condition = term_and(plan.condition, term_less(term_var(*few), term_i64(LANES)));
-    plan.otherwise = out->otherwise;
+    Candidate small = *best;
+    small.recipe = where_few(s, &best->recipe, *few);
+    if (small.recipe.failed) continue;
+    KernPlan plan = schedule_plan_of(&small);
+    plan.otherwise = out->otherwise;  // where the size is not small either
     out->otherwise = mem_copy(&plan, sizeof plan);
   }
   return out;

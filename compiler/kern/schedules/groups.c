@@ -23,8 +23,8 @@ typedef struct BlockShape {
 } BlockShape;
 
 static const BlockShape shapes[] = {
-  { 4, 8, 8, 8 },   { 4, 8, 4, 4 },  { 4, 8, 8, 2 },  { 4, 8, 2, 8 },   { 4, 8, 2, 2 },
-  { 16, 16, 4, 4 }, { 16, 8, 4, 4 }, { 16, 8, 2, 2 }, { 64, 16, 2, 2 }, { 64, 8, 2, 2 },
+  { 4, 8, 8, 8 },  { 4, 8, 4, 4 },   { 4, 8, 2, 2 },  { 16, 16, 4, 4 },
+  { 16, 8, 2, 2 }, { 64, 16, 2, 2 }, { 64, 8, 2, 2 },
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
