@@ -537,8 +537,6 @@ KernelArrays imp_kernel_arrays(const Kernel *kernel, MemSpace space);
 bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 // Moves what a loop computes anew in each round before the loop; in kernels without barriers.
 ImpBlock imp_hoist(const ImpBlock *block);
-// What both branches of a condition end with, once, behind them (imp_join.c).
-ImpBlock imp_join_branches(const ImpBlock *block);
 // Moves divisions that are the same in all rounds of a loop before it (imp_divide.c).
 ImpBlock imp_lift_divisions(const ImpBlock *block);
 // Makes one loop of those over the same range that follow one another, where the next one loads

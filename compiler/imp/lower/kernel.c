@@ -301,7 +301,6 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   k->sized = !on_cpu && launch.group_size;
   ImpBlock lifted = imp_lift_divisions(&kernel->b.block);
   ImpBlock body = on_cpu ? imp_hoist(&lifted) : imp_contract(&lifted);
-  if (on_cpu) body = imp_join_branches(&body);
   k->body.at = body.at;
   k->body.count = body.count;
   ImpStm stm = { .kind = IMP_LAUNCH,
