@@ -43,7 +43,7 @@ static bool find_moved(Permuted *p, const KernBlock *block) {
       map_put(p->lets, stm->binders[0], term_var(stm->binders[0]));
       continue;
     }
-    if (stm->kind != KERN_STORE || !last || !p->load) return false;
+    if (stm->kind != KERN_STORE || !last || !p->load || i == 0) return false;
     const KernStm *load = &block->stms[i - 1];
     p->store = &stm->u.store.to;
     return load->kind == KERN_LOAD && stm->u.store.value->kind == TERM_VAR &&
