@@ -1022,5 +1022,16 @@ END
 sed -n '/^kernel main.segmap_4 /,/^-- else/p' out | sed '/^kernel main.segmap_5/,$d' > out.points
 some 'points of a picture fill vectors where windows are too small to' '-- if k_[0-9]+ < 16 && 32 <= add_[0-9]+$' out.points
 
+long_text() {
+  printf '%s\n' 'entry main [n] [m] (ps: [n]f32) (ts: [m]f32) : [n][m]f32 = map (\p -> map (\t ->' > long.fl
+  for _ in $(seq "$1"); do echo '  let p = p * 1.5 + f32.sqrt p let t = t * p + f32.sqrt t'; done >> long.fl
+  echo '  in t) ts) ps' >> long.fl
+  "$flc" dump --explain long.fl > out
+}
+long_text 30
+some 'four vectors side by side share what they compute in common' '1 rows by 4 vectors +<- choice 1' out
+long_text 60
+some '... two, where the text of four would be long' '1 rows by 2 vectors +<- choice 1' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

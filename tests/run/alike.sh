@@ -1,6 +1,7 @@
 #!/bin/sh
 # Kernels that differ in names alone are compiled once, whichever runs first; others are not taken for
-# each other.  alike.sh FLC; exit status 77 (skipped) without a device.
+# each other; and what runs once is compiled for one device of PoCL, not for that near by as well.
+# alike.sh FLC; exit status 77 (skipped) without a device.
 flc=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -31,6 +32,16 @@ for code in cpu gpu; do
   check same $code '[-1.0f64, -2.0f64]'
   check turned $code '[-0.5f64, -1.5f64]'
 done
+
+near() { # EXPECTED OPTION...: whether the log names the device near by
+  expected=$1
+  shift
+  echo '[2.0, 4.0] [3.0, 5.0]' | ./p -e halves --code cpu --log "$@" 2> log > result
+  grep -q '(near)' log && got=yes || got=no
+  [ "$got" = "$expected" ] || { echo "near by with options '$*': expected $expected"; failed=1; }
+}
+near no
+if grep -q 'device \(pthread\|cpu\)-' log; then near yes -r 1; fi
 
 # One process; the second of the two is called first.
 "$flc" data -b > values << 'E2'

@@ -494,7 +494,7 @@ static void lock_rounds(KernCode *kc, KernCode *inner, const KernStm *stm) {
   for (int i = 0; i < inner->counts[number]; i++) {
     one.at[number] = i;
     lower_block(&one, &behind);
-    params_next(&one, params, behind.results, axis->param_count, NULL);
+    params_next(&one, params, behind.results, axis->param_count, false);
   }
   params_end(kc, stm, params);
 }
