@@ -6,7 +6,8 @@ usage: simulated.py SCENARIO.json [SEED]
 A scenario is {"program": NODE, "noise": share, "sleep": seconds per call and per raced run, "capacity":
 bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": false if it knows no replay, "bias": NAME: factor by
 which a version is faster in races than in whole runs, "sizes": NAME: {"is": value, VALUE: factor}}: what
-times are multiplied by, or factors by the names of data sets or entry points, "entries": names of entry points}.  A NODE is one of
+times are multiplied by, or factors by the names of data sets or entry points, "entries": names of entry points, "speeds":
+[NUMBER, ...]: of workers whose shares are the sizes "worker_N" (of kind "weight")}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
   {"version": name, "us": {data: time}, "fails": "hang" | "crash" | "wrong", "on": [data, ...]}
@@ -212,15 +213,23 @@ class Program:
         self.defaults = {name: scenario.get("defaults", {}).get(name, 32768) for name in guards_of(scenario["program"])}
         self.thresholds = dict(self.defaults)
         self.path, self.data, self.events = {}, {}, []
-        self.now, self.wrong = 0.0, False
+        self.now, self.wrong, self.spent = 0.0, False, 0.0  # `spent`: as one worker of speed 1 takes it
         self.racer = Racer(self)
         self.at = ""  # the data set of the call
         self.entry = "main"
         self.tried = set()  # names and values of sizes
         self.sizes = {name: size["is"] for name, size in scenario.get("sizes", {}).items()}
 
+    def worker_times(self, us):
+        """What each worker takes for its share."""
+        speeds = self.scenario.get("speeds", [])
+        shares = [self.sizes[f"worker_{i}"] for i in range(len(speeds))]
+        return [us * share / sum(shares) / speed for share, speed in zip(shares, speeds)]
+
     def spend(self, us):
         factor = 1 + self.scenario.get("noise", 0) * self.random.gauss(0, 1)
+        self.spent += us
+        us = max(self.worker_times(us), default=us)
         for name, value in self.sizes.items():
             self.tried.add((name, value))
             by_value = self.scenario["sizes"][name].get(str(value), 1)
@@ -291,7 +300,7 @@ class Program:
                 for setting in entrant.split(",") if entrant != "-" else []:
                     name, value = setting.split("=")
                     self.sizes[name] = int(value)
-                self.now, self.at = 0.0, self.data[variable]
+                self.now, self.at, self.spent = 0.0, self.data[variable], 0.0
                 self.spend(self.scenario.get("base", 10))
                 self.execute(self.scenario["program"], self.data[variable])
                 times.append(self.now)
@@ -308,6 +317,10 @@ class Program:
         self.execute(self.scenario["program"], self.data[variable])
         took, self.now = self.now, before
         return "".join(f"{name} {share * took:.3f}\n" for name, share in self.scenario["kernels"].items())
+
+    def do_worker_times(self):
+        """A line for each worker: what it worked in the last call."""
+        return "".join(f"{us:.3f}\n" for us in self.worker_times(self.spent))
 
     def do_restore(self, file, *variables):
         with open(file.strip('"'), encoding="utf-8") as data:

@@ -179,6 +179,27 @@ def chooses_numbers_of_kernels_that_matter(folder):
     assert ("map_groups", 2) not in values and ("main.segred_2.chunk", 1024) not in values, values
 
 
+def workers_get_shares_by_their_speed(folder):
+    same = version("V0", 90, 200, 700)
+    tree = guard("main.top_0", same, same)
+    shares = {f"worker_{i}": {"is": 1000, "kind": "weight", "most": 1000} for i in range(3)}
+    case = Case(folder, program=tree, sizes=shares, speeds=[1.0, 0.25, 0.02], base=0)
+    output = case.tune()
+    settings = case.settings()
+    # Steps from one share to the next do not find the third one.
+    fair = {"worker_0": (1000, 1000), "worker_1": (230, 270), "worker_2": (15, 25)}
+    check_settings({"worker_0": 1000, **settings}, fair)
+    assert "as fast as it is" in output, output
+
+
+def shares_that_are_fair_stay(folder):
+    same = version("V0", 90, 200, 700)
+    shares = {f"worker_{i}": {"is": 1000, "kind": "weight", "most": 1000} for i in range(2)}
+    case = Case(folder, program=guard("main.top_0", same, same), sizes=shares, speeds=[0.5, 0.49], base=0)
+    case.tune()
+    assert not any(name.startswith("worker_") for name in case.settings()), case.settings()
+
+
 def one_data_set_that_loses_keeps_a_number(folder):
     tree = version("V0", 100, 1000, 5000)
     case = Case(folder, program=guard("main.top_0", tree, tree), kernels={"main.segmap": 0.9},
@@ -589,7 +610,7 @@ def numbers_that_entry_points_share(folder):
 
 TESTS = [
     chooses_the_best_in_few_runs, runs_more_than_twice_what_decides_nothing, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
-    whole_runs_have_the_last_word, chooses_sizes, chooses_numbers_of_kernels_that_matter,
+    whole_runs_have_the_last_word, workers_get_shares_by_their_speed, shares_that_are_fair_stay, chooses_sizes, chooses_numbers_of_kernels_that_matter,
     one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
