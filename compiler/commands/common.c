@@ -1,6 +1,7 @@
 #include "base/file.h"
 #include "base/vec.h"
 #include "commands/commands.h"
+#include "commands/futhark.h"
 #include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
@@ -101,7 +102,10 @@ static void hint_option(const OptionReader *r, const char *word) {
     vec_push(&names, o->name);
   const char *name = text_format("%.*s", (int)strcspn(word + 2, "="), word + 2);
   Name closest = diag_closest(name, names.at, names.count);
-  if (closest)
+  const char *instead = futhark_instead(word);
+  if (instead)
+    hint(r->c, "what Futhark's does is done by `%s`", instead);
+  else if (closest)
     hint(r->c, "did you mean `--%s`?", closest);
   else
     hint(r->c, "`flc %s --help` lists its options", r->command->name);

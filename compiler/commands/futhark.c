@@ -34,6 +34,7 @@ const char *futhark_instead(const char *name) {
     { "dev", "flc dump` or `flc tree" },
     { "query", "flc lsp" },
     { "check-syntax", "flc check" },
+    { "--profile", "flc profile" },
   };
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
     if (strcmp(name, pairs[i][0]) == 0) return pairs[i][1];

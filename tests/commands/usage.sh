@@ -86,6 +86,7 @@ OCL_ICD_VENDORS=/none expect 1 '^hint: a GPU needs its maker.s driver' run p.fut
 # ---- names that begin with a dash, files that are not there
 
 expect 0 '^$' check -- -x.fl
+expect 1 'done by `flc profile`' bench --profile p.fut
 expect 1 'flc check: unknown option -x' check -x.fl
 for command in check build lib eval test bench profile data tune tree dump fmt; do
   expect 1 "flc $command: unknown option --nonsense" $command --nonsense q.fl

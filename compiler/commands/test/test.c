@@ -218,12 +218,14 @@ static const char *host_program(Compiler *c, const TestOptions *o, int programs)
 // Says so if there was nothing to test, which is an error where it was asked for by name.
 static void report_nothing(const Harness *h) {
   const char *entry = h->options->entry;
-  const char *what = entry ? text_format("test block for `%s`", entry) : "test block";
+  bool structure = h->options->depth == TEST_STRUCTURE;
+  const char *block = structure ? "structure in a test block" : "test block";
+  const char *what = entry ? text_format("%s for `%s`", block, entry) : block;
   const char *where = h->paths->count == 1 ? text_format("%s has no", h->paths->at[0])
                                            : "no program has a";
   (entry ? error : warning)(h->c, (Loc){ 0 }, "nothing was tested: %s %s", where, what);
-  hint(h->c,
-       "write one before an entry point: `-- ==` and `-- input { 1 } output { 2 }`");
+  hint(h->c, "write one before an entry point: `-- ==` and `-- %s`",
+       structure ? "structure core { map 1 }" : "input { 1 } output { 2 }");
   diag_flush(h->c);
 }
 
