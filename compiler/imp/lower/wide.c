@@ -225,20 +225,34 @@ Short wide_short(const Wide *w) {
   return s;
 }
 
-static bool adds_floats(const Wide *w) {
-  for (int r = 0; r < w->reds; r++)
-    if (prim_is_float(value_type(w, r))) return true;
-  return false;
+// Is it an operator on integers that begins with what is neutral to it?
+static bool begins_neutral(const RedOp *op) {
+  const Body *body = op->op.body;
+  const Atom *first = op->neutral;
+  CoreType type = op->op.params[0]->type;
+  if (op->count != 1 || type.rank || prim_is_float(type.elem) || body->stm_count != 1 ||
+      body->stms[0].exp->kind != EXP_OP || first->kind != ATOM_CONST)
+    return false;
+  PrimOp number = body->stms[0].exp->u.op.op;
+  bool known =
+      number == OP_ADD || number == OP_MUL || number == OP_MIN || number == OP_MAX;
+  return known && prim_identical(first->u.constant, prim_neutral(number, type.elem));
 }
 
-// op neutral values, where that may be something else: the greater of -inf and NaN is -inf, and
-// 0 + -0 is 0, as everywhere that sums begin with the neutral element.
-static const ImpExp *const *after_neutral(const WideKernel *s, Code *k,
-                                          const ImpExp *const *values) {
-  if (!adds_floats(s->w)) return values;
-  Accs accs = wide_accs(s, k, wide_neutral(s->w));
-  wide_add_element(s, k, accs, values);
-  return accs_values(accs);
+// first element = op neutral first element: that may be something else, as `scan i32.max 0` has
+// no number below 0, the greater of -inf and NaN is -inf, and 0 + -0 is 0.
+static void begin_segment(const WideKernel *s, Code *k, const ImpExp *position,
+                          const ImpExp *const *values) {
+  bool neutral = true;
+  for (int o = 0; o < s->w->seg->op_count; o++)
+    neutral = neutral && begins_neutral(&s->w->seg->ops[o]);
+  if (neutral) return;
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  Accs accs = wide_accs(s, &inner, wide_neutral(s->w));
+  wide_add_element(s, &inner, accs, values);
+  wide_store(s, &b, s->parts, s->item, accs_values(accs));
+  imp_if(k->b, imp_op2(OP_EQ, position, imp_i64(0)), b.block);
 }
 
 void wide_open_short(WideKernel *s, Short *segments) {
@@ -258,7 +272,8 @@ void wide_open_short(WideKernel *s, Short *segments) {
   wide_store(s, k->b, s->parts, s->item, wide_neutral(s->w));
   bind_space(&inner, seg->dims, seg->dim_count - 1, s->segment);
   wide_element(s, &inner, segments->position, values);
-  wide_store(s, &present, s->parts, s->item, after_neutral(s, &inner, values));
+  wide_store(s, &present, s->parts, s->item, values);
+  begin_segment(s, &inner, segments->position, values);
   imp_if(k->b, imp_and(segments->active, imp_less(segments->position, s->w->width)),
          present.block);
   wide_barrier(s);
