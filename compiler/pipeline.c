@@ -162,6 +162,8 @@ static const Pass passes[] = {
     "what makes the elements that a reduction combines is scalars, too, once in its function" },
   { "loops-to-maps",  STAGE_CORE,    run_rewrite,   loops_to_maps,
     "elements that do not mind the others stay in registers for all rounds of a loop" },
+  { "loop-sums",      STAGE_CORE,    run_rewrite,   loop_sums,
+    "long loops of the host that only sum up run in vectors, on all cores" },
   { "flat-sums",      STAGE_CORE,    run_rewrite,   flat_sums,
     "what makes the elements of a flattened array fuses with their sum" },
   { "columns",        STAGE_CORE,    run_rewrite,   columns,

@@ -18,6 +18,13 @@ static void find_failing_body(CoreVisitor *v, const Body *body) {
   if (!s->found) core_visit_body(v, body);
 }
 
+bool failing_within(const Exp *e) {
+  FailSearch s = { map_new(NULL), false };
+  CoreVisitor v = { .body = find_failing_body, .state = &s };
+  core_visit_exp(&v, e);
+  return s.found;
+}
+
 void failing_note(Map *failing, const Stm *stm) {
   FailSearch s = { failing, exp_may_fail(stm->exp) };
   CoreVisitor v = { .atom = find_failing_atom, .body = find_failing_body, .state = &s };

@@ -4,6 +4,8 @@
 #include "base/map.h"
 #include "core/core.h"
 
+// May something in the bodies of the expression fail?
+bool failing_within(const Exp *e);
 // Notes the binders of a statement, whose operands have been noted.  failing: Var -> Var.
 void failing_note(Map *failing, const Stm *stm);
 

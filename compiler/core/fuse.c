@@ -408,6 +408,7 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body);
 static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Compiler *c = f->c;
   body = fuse_turned(c, body);
+  if (!f->is_inner) body = fuse_turned(c, fuse_shifted(c, body));
   if (!f->is_inner) body = fuse_interleaved(c, body);
   body = join_concats(f, body);
   if (!f->is_inner) body = place_scatters(c, body);

@@ -81,8 +81,12 @@ const Body *form_body(const Form *form);  // the lambda's
 // Binders of the form, reduced ones first.
 VarVec form_binders(const Form *form);
 
-// Reversals and rotations of what maps make as maps, and all other rotations (fuse_turned.c).
+// Reversals, rotations and parts of what maps make as maps, and all other rotations
+// (fuse_turned.c).
 const Body *fuse_turned(Compiler *c, const Body *body);
+
+// Scans behind their own neutral element as scans of what stands behind it (fuse_shifted.c).
+const Body *fuse_shifted(Compiler *c, const Body *body);
 
 // Transposed literals of rows as maps (fuse_interleaved.c).
 const Body *fuse_interleaved(Compiler *c, const Body *body);

@@ -4,8 +4,10 @@
 //   =>  map k (\i -> map m (\j -> if i < n then f xss[i, j] else zss[i - n, j]) ..) (iota k)
 // concat k (replicate n x) zs, concat k (iota n) zs   likewise
 //
-// where f is scalar code.  Likewise, whatever the parts are, what a map alone reads:
+// where f is scalar code.  Likewise, whatever the parts are, what a map or scan alone reads:
 //
+// let zs = concat k [x] xs in zs[s:s + m]   =>
+//     map m (\i -> if i + s < 1 then x else xs[i + s - 1]) (iota m)
 // map k g (concat k [x] xs[0:n])   =>   map k (\i -> g (if i < 1 then x else xs[i - 1])) (iota k)
 //
 // Needs: Core; binders unique.  Keeps: both.  Why: the parts would be stored, and then copied, by a
@@ -13,6 +15,7 @@
 //
 // Only where nobody else reads ys: nothing is computed twice.
 #include "base/mem.h"
+#include "core/failing.h"
 #include "core/fuse.h"
 
 enum { MOST_PARTS = 8, MOST_STATEMENTS = 64, MOST_PER_ROW = 4, MOST_NAMED = 4 };
@@ -63,9 +66,13 @@ static bool maps_scalars(const Stm *stm, int rank, int *budget) {
 typedef struct JoinedConcat {
   const Graph *g;
   const Node *node;  // of the concat
+  const Node *part;  // of the part of it that alone is read, or NULL
   Map *gone;         // Var -> Node: maps that become part of it
   bool gains;        // a part need not be stored
 } JoinedConcat;
+
+// What is made: the concat, or the part of it.
+static const Node *wanted(const JoinedConcat *j) { return j->part ? j->part : j->node; }
 
 static int times_among(const Exp *concat, Atom array) {
   int times = 0;
@@ -81,7 +88,9 @@ static void take_part(JoinedConcat *j, Atom array, int rank, int *budget) {
   int left = *budget;
   j->gains |= kind == EXP_REPLICATE || kind == EXP_IOTA;
   if (kind != EXP_MAP || graph_uses(j->g, array.u.var) != 1 ||
-      times_among(j->node->stm.exp, array) != 1 || !graph_can_wait(j->g, made, j->node) ||
+      times_among(j->node->stm.exp, array) != 1 ||
+      !graph_can_wait(j->g, made, wanted(j)) ||
+      (j->part && failing_within(made->stm.exp)) ||
       !maps_scalars(&made->stm, rank, &left))
     return;
   *budget = left;
@@ -89,13 +98,15 @@ static void take_part(JoinedConcat *j, Atom array, int rank, int *budget) {
   map_put(j->gone, array.u.var, made);
 }
 
-// A map alone reads it, element by element: with it, nothing is stored.
+// A map or scan alone reads it, element by element: with it, nothing is stored.
 static bool only_mapped(const Graph *g, const Var *joined) {
   if (joined->type.rank != 1 || graph_uses(g, joined) != 1) return false;
   for (int i = 0; i < g->count; i++) {
     const Node *node = g->order[i];
     if (!node || !map_has(node->mentions, joined)) continue;
-    return node->form && node->form->kind == EXP_MAP && !map_has(node->inside, joined);
+    if (!node->form || map_has(node->inside, joined)) return false;
+    bool scan = node->form->kind == EXP_SCANOMAP && !g->is_inner;
+    return node->form->kind == EXP_MAP || scan;
   }
   return false;
 }
@@ -103,11 +114,13 @@ static bool only_mapped(const Graph *g, const Var *joined) {
 static bool find_parts(JoinedConcat *j) {
   const Exp *e = j->node->stm.exp;
   int budget = MOST_STATEMENTS;
-  if (j->g->is_inner && !only_mapped(j->g, j->node->stm.binders[0])) return false;
+  const Var *made = wanted(j)->stm.binders[0];
+  if (j->g->is_inner && !only_mapped(j->g, made)) return false;
+  j->gains = j->part != NULL;
   if (e->u.concat.array_count > MOST_PARTS) return false;
   for (int i = 0; i < e->u.concat.array_count; i++)
-    take_part(j, e->u.concat.arrays[i], j->node->stm.binders[0]->type.rank, &budget);
-  return j->gains || only_mapped(j->g, j->node->stm.binders[0]);
+    take_part(j, e->u.concat.arrays[i], made->type.rank, &budget);
+  return j->gains || only_mapped(j->g, made);
 }
 
 // ---- elements
@@ -177,13 +190,20 @@ static Atom joined_at(const JoinedConcat *j, Builder *b, int k, const Atom *at,
                   exp_if(here, core_body(&then_b, &x, 1), core_body(&else_b, &y, 1)));
 }
 
+// The place in the concat of element `i` of what is made.
+static Atom place_in_concat(const JoinedConcat *j, Builder *b, Atom i) {
+  if (!j->part) return i;
+  const DimIndex *first = &j->part->stm.exp->u.index.dims[0];
+  return size_add(b, first->start, size_mul(b, i, first->stride));
+}
+
 // A map for each dimension from `depth` on.
 static const Exp *joined_map(const JoinedConcat *j, Builder *b, int depth, Atom *at) {
-  CoreType type = j->node->stm.binders[0]->type;
+  CoreType type = wanted(j)->stm.binders[0]->type;
   Compiler *c = j->g->c;
   const Var *i = var_new(c, name_of(c->names, "i"), type_scalar(PRIM_I64), b->loc);
   Builder inner = builder_new(c, b->loc);
-  at[depth] = atom_var(i);
+  at[depth] = depth ? atom_var(i) : place_in_concat(j, &inner, atom_var(i));
   Atom x = depth == type.rank - 1
                ? joined_at(j, &inner, 0, at, type.rank)
                : core_let(&inner, "row", joined_map(j, &inner, depth + 1, at));
@@ -194,20 +214,41 @@ static const Exp *joined_map(const JoinedConcat *j, Builder *b, int depth, Atom 
 
 // ---- bodies
 
-// Var -> const JoinedConcat *: what is made as one map.
+// The concat of which the node alone reads a part, along its first dimension; NULL: there is none.
+static const Node *concat_of_part(const Graph *g, const Node *node) {
+  const Exp *e = node->stm.exp;
+  if (e->kind != EXP_INDEX || !e->u.index.dims[0].is_slice) return NULL;
+  const Node *concat = graph_producer(g, e->u.index.array);
+  if (!concat || concat->stm.exp->kind != EXP_CONCAT) return NULL;
+  const Var *all = concat->stm.binders[0];
+  for (int i = 1; i < e->u.index.dim_count; i++)
+    if (!dim_is_whole(&e->u.index.dims[i], all->type.dims[i])) return NULL;
+  return graph_uses(g, all) == 1 && graph_can_wait(g, concat, node) ? concat : NULL;
+}
+
+static void note_gone(const JoinedConcat *j, Map *gone) {
+  const Exp *e = j->node->stm.exp;
+  if (j->part) map_put(gone, j->node->stm.binders[0], j->node);
+  for (int k = 0; k < e->u.concat.array_count; k++) {
+    Atom array = e->u.concat.arrays[k];
+    const Node *made = graph_producer(j->g, array);
+    if (made && map_has(j->gone, array.u.var)) map_put(gone, array.u.var, made);
+  }
+}
+
+// Var -> const JoinedConcat *: what is made as one map.  Parts before what they are of.
 static Map *find_joined(const Graph *g, Map *gone) {
   Map *found = map_new(NULL);
-  for (int i = 0; i < g->count; i++) {
-    const Node *node = g->order[i];
-    if (node->stm.exp->kind != EXP_CONCAT) continue;
-    JoinedConcat *j = new_node(JoinedConcat, .g = g, .node = node, .gone = map_new(gone));
+  for (int i = g->count - 1; i >= 0; i--) {
+    const Node *node = g->order[i], *concat = concat_of_part(g, node);
+    bool whole =
+        node->stm.exp->kind == EXP_CONCAT && !map_has(gone, node->stm.binders[0]);
+    if (!concat && !whole) continue;
+    JoinedConcat *j = new_node(JoinedConcat, .g = g, .node = concat ? concat : node,
+                               .part = concat ? node : NULL, .gone = map_new(gone));
     if (!find_parts(j)) continue;
     map_put(found, node->stm.binders[0], j);
-    for (int k = 0; k < node->stm.exp->u.concat.array_count; k++) {
-      Atom array = node->stm.exp->u.concat.arrays[k];
-      const Node *made = graph_producer(g, array);
-      if (made && map_has(j->gone, array.u.var)) map_put(gone, array.u.var, made);
-    }
+    note_gone(j, gone);
   }
   return found;
 }

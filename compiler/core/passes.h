@@ -25,6 +25,8 @@ const Core *flat_places(Compiler *c, const Core *core);  // pairs of indices in 
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
 // Loops whose rounds are maps, as maps of loops.
 const Core *loops_to_maps(Compiler *c, const Core *core);
+// Loops on the host that only sum up whole numbers, as reductions, where they are long.
+const Core *loop_sums(Compiler *c, const Core *core);
 const Core *parted_hists(Compiler *c, const Core *core);  // of arrays that are put together
 const Core *flat_sums(Compiler *c, const Core *core);  // sums of flattened arrays, row by row
 const Core *columns(Compiler *c, const Core *core);   // summands in the order of their sum
