@@ -49,9 +49,9 @@ const char *command_name_sizes(const char *text);
 
 typedef Vec(const char *) ProgramPaths;
 
-// The path, or if it is a folder the programs in it and in its folders, in order.
 // The programs directly in a folder.
 void command_find_programs_in(const char *folder, ProgramPaths *out);
+// The path, or if it is a folder the programs in it and in its folders, in order.
 void command_find_programs(const char *path, ProgramPaths *out);
 // Those of several paths.  False after an error: a folder has none.
 bool command_find_all_programs(Compiler *c, char **paths, int count, ProgramPaths *out);

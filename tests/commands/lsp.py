@@ -444,6 +444,51 @@ def lists_symbols(client, folder):
     assert d.word(symbols[1]["range"]).startswith("type point")
 
 
+def finds_symbols_of_all_files(client, folder):
+    d = document(client, folder)
+    (Path(folder) / "inner").mkdir()
+    (Path(folder) / "inner" / "other.fl").write_text("def twicefold (x: i32) = x\ndef thrice = 3\n")
+    found = client.ask("workspace/symbol", query="TWICE")
+    assert [(s["name"], s.get("containerName")) for s in found] == [("twice", "shapes")], found
+    assert d.word(found[0]["location"]["range"]) == "twice" and found[0]["location"]["uri"] == d.uri
+    # With the folder that the editor has opened.
+    other = Client()
+    other.ask("initialize", processId=None, rootUri=Path(folder).as_uri(), capabilities={})
+    found = other.ask("workspace/symbol", query="twice")
+    assert [s["name"] for s in found] == ["twicefold"], found  # the document is not on the disk
+    other.ask("shutdown")
+    other.notify("exit")
+    other.server.wait(TIME_LIMIT_S)
+
+
+def tells_parameters(client, folder):
+    (Path(folder) / "lib.fl").write_text("-- | From a file.\ndef imported (first: i32) second = first + second\n")
+    d = document(client, folder, "import \"lib\"\n")
+
+    def help_at(text):
+        client.change(d.uri, "import \"lib\"\n" + text)
+        d.text = "import \"lib\"\n" + text
+        told = client.ask("textDocument/signatureHelp", textDocument={"uri": d.uri}, position=d.position(len(d.text)))
+        if told is None:
+            return None
+        signature = told["signatures"][0]
+        start, end = signature["parameters"][told["activeParameter"]]["label"]
+        return signature["label"], signature["label"][start:end]
+
+    head = "def sum2 [n] 'a (xs: [n]a)  -- what\n  {x = y: i32, z: i32} (f: a -> i32): i32 = 0\n"
+    label = "sum2 [n] 'a (xs: [n]a) {x = y: i32, z: i32} (f: a -> i32): i32"
+    assert help_at(head + "entry main = sum2 ") == (label, "(xs: [n]a)")
+    assert help_at(head + "entry main = sum2 (map (+ 1) a)[1:] r.q.z ") == (label, "(f: a -> i32)")
+    assert help_at(head + "entry main = 1 + sum2 xs {x = 1, z") == (label, "{x = y: i32, z: i32}")
+    assert help_at(head + "entry main = sum2 a b c ") is None
+    assert help_at(head + "def g x = sum2 x in let sum2 (q: bool) = q in sum2 ") == ("sum2 (q: bool)", "(q: bool)")
+    assert help_at("entry main = imported 1 (imported 2 ")[1] == "second"
+    assert help_at("entry main = f32.max 1 ")[1] == help_at("entry main = map (f32.max 1 ")[1]
+    reduce = help_at("entry main (xs: []i32) = reduce (+) ")
+    assert reduce and reduce[0].startswith("reduce ") and help_at("entry main = reduce (\\x y -> x") == (reduce[0], help_at("entry main = reduce ")[1])
+    assert help_at("def main (x: i32) ") is None and help_at("entry main = 1 + ") is None and help_at(")) ") is None
+
+
 def formats(client, folder):
     d = document(client, folder, "def  é = 1\n".replace("é", "e") + "-- é𝄞\nentry f(x:i32)=x")
     edits = client.ask("textDocument/formatting", textDocument={"uri": d.uri}, options={"tabSize": 2, "insertSpaces": True})
@@ -579,7 +624,7 @@ def survives(client, folder):
 
 TESTS = [reports_mistakes_as_they_come, tells_types_and_sizes, finds_definitions, finds_references, refers_to_types_and_modules, refers_to_what_others_make, knows_what_is_open, renames, renames_across_files,
          completes,
-         lists_symbols, formats, tells_types_that_are_not_written, proposes_edits, takes_changes_of_ranges, counts_columns_as_agreed,
+         lists_symbols, finds_symbols_of_all_files, tells_parameters, formats, tells_types_that_are_not_written, proposes_edits, takes_changes_of_ranges, counts_columns_as_agreed,
          looks_again_at_files_that_changed, survives]
 
 

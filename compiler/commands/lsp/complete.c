@@ -254,8 +254,7 @@ static void add_typed_names(CompletionItems *items) {
   }
 }
 
-// The files of the library whose names need no module before them.
-static bool is_open_file(const char *path) {
+bool lsp_is_open_file(const char *path) {
   return !strstr(path, "/mod_") && !strstr(path, "intrinsics") &&
          !strstr(path, "module_types");
 }
@@ -279,7 +278,8 @@ static void add_all_names(CompletionItems *items) {
   if (items->ast) add_opened(items);
   add_names_of_text(items);
   for (int i = 0; i < prelude_file_count; i++)
-    if (is_open_file(prelude_files[i].path)) add_library_file(items, &prelude_files[i]);
+    if (lsp_is_open_file(prelude_files[i].path))
+      add_library_file(items, &prelude_files[i]);
   add_keywords(items);
 }
 

@@ -152,9 +152,11 @@ static void answer_to(int out, const Lsp *lsp, LspAnswer answer, const LspDocume
   Compiler *c = compiler_new();
   give_sources(lsp, c);
   LspQuery q = { .lsp = lsp, .document = d, .params = params, .c = c };
-  q.program = lsp_program_of(c, map_get(c->sources, name_of(c->names, d->path)));
-  q.offset = lsp_offset(lsp, q.program->file, json_object_get(params, "position"));
-  if (check) pipeline_run(c, q.program, "check");
+  if (d) {
+    q.program = lsp_program_of(c, map_get(c->sources, name_of(c->names, d->path)));
+    q.offset = lsp_offset(lsp, q.program->file, json_object_get(params, "position"));
+  }
+  if (d && check) pipeline_run(c, q.program, "check");
   json_t *result = answer(&q);
   bool written = json_dumpfd(result, out, JSON_COMPACT | JSON_ENCODE_ANY) == 0;
   _exit(written ? 0 : 1);
@@ -212,15 +214,18 @@ static const char *choose_encoding(Lsp *lsp, const json_t *params) {
 
 static json_t *initialize(Lsp *lsp, const json_t *params) {
   enum { SYNC_RANGES = 2 };
+  const char *root = json_string_value(json_object_get(params, "rootUri"));
+  if (root) lsp->root = lsp_path_of_uri(text_format("%s", root));
   return json_pack(
-      "{s:{s:s, s:{s:b, s:i}, s:b, s:{s:[s]}, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
-      "s:{s:[s]}}, s:{s:s, s:s}}",
+      "{s:{s:s, s:{s:b, s:i}, s:b, s:{s:[s]}, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
+      "s:{s:[s]}, s:{s:[s, s]}}, s:{s:s, s:s}}",
       "capabilities", "positionEncoding", choose_encoding(lsp, params),
       "textDocumentSync", "openClose", 1, "change", SYNC_RANGES, "inlayHintProvider", 1,
       "codeActionProvider", "codeActionKinds", "quickfix", "hoverProvider", 1,
       "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
       "documentSymbolProvider", 1, "documentFormattingProvider", 1, "renameProvider", 1,
-      "completionProvider", "triggerCharacters", ".", "serverInfo", "name", "flc",
+      "workspaceSymbolProvider", 1, "completionProvider", "triggerCharacters", ".",
+      "signatureHelpProvider", "triggerCharacters", " ", "(", "serverInfo", "name", "flc",
       "version", FLC_VERSION);
 }
 
@@ -249,17 +254,20 @@ static const struct {
   { "textDocument/documentHighlight", lsp_highlights, true },
   { "textDocument/documentSymbol", lsp_symbols, true },
   { "textDocument/completion", lsp_completion, false },
+  { "textDocument/signatureHelp", lsp_signature, false },
   { "textDocument/rename", lsp_rename, true },
   { "textDocument/formatting", lsp_formatting, false },
   { "textDocument/inlayHint", lsp_inlay_hints, true },
   { "textDocument/codeAction", lsp_code_actions, false },
+  { "workspace/symbol", lsp_workspace_symbols, false },
 };
 // clang-format on
 enum { QUESTION_COUNT = sizeof questions / sizeof *questions };
 
 static void answer_question(Lsp *lsp, const json_t *id, int question, json_t *params) {
-  const LspDocument *d = find_document(lsp, uri_of(params));
-  if (!d || !d->open) {
+  bool of_all = questions[question].answer == lsp_workspace_symbols;
+  const LspDocument *d = of_all ? NULL : find_document(lsp, uri_of(params));
+  if (!of_all && (!d || !d->open)) {
     refuse(id, REQUEST_FAILED, "the document is not open");
     return;
   }

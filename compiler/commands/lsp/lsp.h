@@ -20,9 +20,10 @@ typedef struct Lsp {
   Vec(LspDocument) documents;
   bool ready, shut_down, over;
   bool counts_bytes;  // in columns, as the editor has agreed; else UTF-16 units
+  const char *root;   // the folder that the editor has opened, or NULL
 } Lsp;
 
-// A question about a document.
+// A question about a document; about all of them if that is NULL.
 typedef struct LspQuery {
   const Lsp *lsp;
   const LspDocument *document;
@@ -105,11 +106,22 @@ LspUses lsp_uses(LspQuery *q, const LspName *name, const char *other,
                  const char **refused);
 // The program that a file is, with messages for that compiler.
 Program *lsp_program_of(Compiler *c, SourceFile *file);
+// A file as the editor has it or from the disk; NULL if it cannot be read.
+SourceFile *lsp_read_source(Compiler *c, const char *path);
 // The name that the editor has for a file.
 const char *lsp_uri_of(const LspQuery *q, const SourceFile *file);
 
+// ---- symbols.c: what files define
+
+// Those of the files that are open, and of those in the folder that the editor has opened, whose
+// names hold what is asked for.
+json_t *lsp_workspace_symbols(LspQuery *q);
+
 // ---- answers: JSON, `null` where there is nothing to say (answer.c, advise.c, complete.c,
-// rename.c)
+// rename.c, signature.c)
+
+// Do the names of a file of the library need no module before them?
+bool lsp_is_open_file(const char *path);
 
 json_t *lsp_hover(LspQuery *q);
 json_t *lsp_definition(LspQuery *q);
@@ -117,6 +129,7 @@ json_t *lsp_references(LspQuery *q);
 json_t *lsp_highlights(LspQuery *q);
 json_t *lsp_symbols(LspQuery *q);
 json_t *lsp_completion(LspQuery *q);
+json_t *lsp_signature(LspQuery *q);
 json_t *lsp_formatting(LspQuery *q);
 json_t *lsp_rename(LspQuery *q);
 json_t *lsp_inlay_hints(LspQuery *q);

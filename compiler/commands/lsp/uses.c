@@ -53,13 +53,14 @@ static void look_in(UsesWanted *s, SourceFile *file) {
   if (use.name || s->other) vec_push(&s->uses, use);
 }
 
-static SourceFile *read_source(const UsesWanted *s, Name path) {
-  SourceFile *known = map_get(s->query->c->sources, path);
+SourceFile *lsp_read_source(Compiler *c, const char *path) {
+  Name name = name_of(c->names, path);
+  SourceFile *known = map_get(c->sources, name);
   size_t length;
-  const char *text = known ? NULL : text_read_lines(path, &length);
+  const char *text = known ? NULL : text_read_lines(name, &length);
   if (!text) return known;
-  known = source_file_new(path, text, length);
-  map_put(s->query->c->sources, path, known);
+  known = source_file_new(name, text, length);
+  map_put(c->sources, name, known);
   return known;
 }
 
@@ -67,7 +68,7 @@ static void look_at(UsesWanted *s, const char *path) {
   Name name = name_of(s->query->c->names, path);
   if (map_has(s->seen, name)) return;
   map_put(s->seen, name, name);
-  SourceFile *file = read_source(s, name);
+  SourceFile *file = lsp_read_source(s->query->c, name);
   bool mentions =
       file && (strstr(file->text, s->name) || (s->other && strstr(file->text, s->other)));
   if (mentions) look_in(s, file);
