@@ -27,6 +27,6 @@ bool futhark_option(Compiler *c, const Command *command, int option,
 // What Futhark calls a command of flc, or `name` itself.
 const char *futhark_command(const char *name);
 
-// What to use, as in "`%s`", for a command or an option "--NAME" of Futhark's that flc does not have;
-// or NULL.
+// What to use, as in "`%s`", for a command or an option "--NAME" of Futhark's that flc does not
+// have; or NULL.
 const char *futhark_instead(const char *name);

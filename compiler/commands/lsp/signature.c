@@ -14,11 +14,11 @@ typedef struct SignatureParam {
   size_t start, end;  // in the label, which is ASCII
 } SignatureParam;
 
-typedef struct Signature {
+typedef struct SignatureHead {
   Text *label;
   Vec(SignatureParam) params;
   const char *doc;
-} Signature;
+} SignatureHead;
 
 // ---- brackets
 
@@ -53,7 +53,7 @@ static int start_of_group(const TokenVec *tokens, int at) {
 
 // ---- heads of definitions
 
-static void add_to_label(Signature *s, const SourceFile *file, const TokenVec *tokens,
+static void add_to_label(SignatureHead *s, const SourceFile *file, const TokenVec *tokens,
                          int from, int to) {
   for (int i = from; i < to; i++) {
     const Token *token = &tokens->at[i];
@@ -92,8 +92,9 @@ static bool defines(const TokenVec *tokens, int at, Name name) {
          strcmp(tokens->at[at + 1].name, name) == 0;
 }
 
-static Signature signature_at(const SourceFile *file, const TokenVec *tokens, int at) {
-  Signature s = { .label = text_new(), .doc = tokens->at[at].doc };
+static SignatureHead signature_at(const SourceFile *file, const TokenVec *tokens,
+                                  int at) {
+  SignatureHead s = { .label = text_new(), .doc = tokens->at[at].doc };
   add_to_label(&s, file, tokens, at + 1, at + 2);
   at += 2;
   for (int end; tokens->at[at].kind != TOKEN_END; at = end) {
@@ -110,7 +111,7 @@ static Signature signature_at(const SourceFile *file, const TokenVec *tokens, in
 
 // The last definition of the name that begins before `limit`; false: there is none with parameters.
 static bool find_in_file(const SourceFile *file, Name name, uint32_t limit,
-                         Signature *found) {
+                         SignatureHead *found) {
   Compiler *c = compiler_new();  // its messages are nobody's
   TokenVec tokens = lex_file(c, file);
   int last = -1;
@@ -121,7 +122,7 @@ static bool find_in_file(const SourceFile *file, Name name, uint32_t limit,
   return found->params.count > 0;
 }
 
-static bool find_in_library(const char *path, Name name, Signature *found) {
+static bool find_in_library(const char *path, Name name, SignatureHead *found) {
   for (int i = 0; i < prelude_file_count; i++) {
     const EmbeddedFile *f = &prelude_files[i];
     bool here = path ? strcmp(f->path, path) == 0 : lsp_is_open_file(f->path);
@@ -132,7 +133,7 @@ static bool find_in_library(const char *path, Name name, Signature *found) {
   return false;
 }
 
-static bool find_in_imports(const LspQuery *q, Name name, Signature *found) {
+static bool find_in_imports(const LspQuery *q, Name name, SignatureHead *found) {
   const json_t *paths = q->document->imports;
   for (size_t i = 0; i < json_array_size(paths); i++) {
     const SourceFile *file =
@@ -143,7 +144,8 @@ static bool find_in_imports(const LspQuery *q, Name name, Signature *found) {
 }
 
 // Of a function, or of one of a module.
-static bool find_signature(const LspQuery *q, Name module, Name name, Signature *found) {
+static bool find_signature(const LspQuery *q, Name module, Name name,
+                           SignatureHead *found) {
   const char *paths[2] = { NULL, NULL };
   if (module && types_module_files(module, paths))
     return (paths[0] && find_in_library(paths[0], name, found)) ||
@@ -208,7 +210,7 @@ static bool applied(const TokenVec *tokens, int end, Name *module, Name *name,
   return true;
 }
 
-static json_t *signature_json(const Signature *s, int active) {
+static json_t *signature_json(const SignatureHead *s, int active) {
   json_t *params = json_array();
   vec_each (const SignatureParam *, p, &s->params)
     json_array_append_new(params,
@@ -232,7 +234,7 @@ json_t *lsp_signature(LspQuery *q) {
   for (; end > 0; end = bracket_around(&tokens, end)) {
     Name module, name;
     int active;
-    Signature found;
+    SignatureHead found;
     if (applied(&tokens, end, &module, &name, &active) &&
         find_signature(q, module, name, &found) && active < found.params.count)
       return signature_json(&found, active);
