@@ -524,6 +524,9 @@ const Type *infer_constructor(Check *k, AstExp *exp);
 void expect_constructors(Check *k, AstExp *exp, const Type *type);
 // Likewise, if the pattern has types, of which none mentions sizes that it binds.
 void expect_constructors_of_pat(Check *k, AstExp *exp, const AstPat *pat);
+// A constructor of a sum that is not known yet, in another branch than one of `sum`: it is of that
+// sum, with sizes of its own.  False if it does not fit.
+bool tell_sum(Check *k, const Type *open, const Type *sum);
 const Type *check_constructor_pat(Check *k, AstPat *pat, const Type *type);
 Name constructor_field(Check *k, Name constructor);  // "#c"
 

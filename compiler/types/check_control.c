@@ -72,11 +72,20 @@ static const Type *join_records(TypeJoin *j, const Type *a, const Type *b) {
   return type;
 }
 
+static bool is_open_sum(const Type *type) {
+  return type->kind == TYPE_VAR && type->u.var->fields.count &&
+         type->u.var->fields.at[0].name[0] == '#';
+}
+
 // NULL if they have no type in common.
 static const Type *join_types(TypeJoin *j, const Type *a, const Type *b) {
   a = type_resolve(a);
   b = type_resolve(b);
   if (a == b) return a;
+  if (is_open_sum(a) && type_is_sum(b))
+    return tell_sum(j->k, a, b) ? join_types(j, a, b) : NULL;
+  if (is_open_sum(b) && type_is_sum(a))
+    return tell_sum(j->k, b, a) ? join_types(j, a, b) : NULL;
   if (a->kind == TYPE_ARRAY && b->kind == TYPE_ARRAY) {
     const Type *elem = join_types(j, a->u.array.elem, b->u.array.elem);
     return elem ? type_array_of(join_sizes(j, a->u.array.size, b->u.array.size), elem)

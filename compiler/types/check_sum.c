@@ -121,6 +121,10 @@ static const Size *fresh_size(Check *k, const Size *size) {
   return size_var(k, NULL, size->loc);
 }
 
+bool tell_sum(Check *k, const Type *open, const Type *sum) {
+  return unify(k, open, type_map_sizes(k, type_without_unique(sum), fresh_size));
+}
+
 // The expected type with sizes of its own: branches may differ in them.  NULL if it does not fit.
 // Another look at the expression, as in another module, may ask for another type.
 static const Type *infer_expected(Check *k, AstExp *exp, const Type *payload) {
