@@ -491,7 +491,8 @@ static const KernPlan *schedule_seg(const KernRunner *runner, const KernSeg *seg
                  *groups = runner->profile == PROFILE_GPU
                                ? kern_schedule_groups(runner->c, seg)
                                : NULL;
-  return kern_plan_or(groups && !items_wait(groups) ? groups : NULL, plan);
+  return kern_plan_without_calls(
+      runner->c, kern_plan_or(groups && !items_wait(groups) ? groups : NULL, plan));
 }
 
 static bool run_seg(void *state, InterpSeg *given) {

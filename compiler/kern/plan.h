@@ -117,6 +117,9 @@ KernSeg kern_from_seg(Compiler *c, KernHost host, const Stm *stm, CopyNotes *cop
 const Kern *kern_without_stores(Compiler *c, const Kern *kern, const Tensor *unread);
 // The kernel with the bodies of the functions that it calls in their place.
 const Kern *kern_inline(Compiler *c, const Kern *kern);
+// Likewise, or the kernel as it is where that would be too long.
+const Kern *kern_inline_short(Compiler *c, const Kern *kern);
+const KernPlan *kern_plan_without_calls(Compiler *c, const KernPlan *plan);
 // Notes what a statement of the host makes views of, and how it computes scalars, so that kernels
 // see through them.
 void kern_see_host(Compiler *c, KernHost host, const Stm *stm);

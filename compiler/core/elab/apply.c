@@ -34,6 +34,7 @@ static bool is_polymorphic(const Binding *binding) {
 const Val *elab_constant(Elab *e, const Binding *binding) {
   Frame *frame = e->frame;
   const Val *known = map_get(frame->constants, binding);
+  if (!known) known = elab_lifted_constant(e, binding);
   if (known) return known;
   Builder *b = e->b;
   const StmAttrs *attrs = frame->outer->attrs;

@@ -637,7 +637,7 @@ static const Entry *build_entry(Elab *e, const AstDecl *decl) {
 // NULL after errors.
 static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   Builder builder = builder_new(e->c, decl->u.value.name_loc);
-  Frame frame = { &builder, map_new(NULL), map_new(NULL) };
+  Frame frame = { .outer = &builder, .constants = map_new(NULL), .sizes = map_new(NULL) };
   e->b = &builder;
   e->frame = &frame;
   e->depth = 0;

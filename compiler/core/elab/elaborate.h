@@ -91,6 +91,7 @@ typedef struct Frame {
   Builder *outer;
   Map *constants;  // Binding -> Val
   Map *sizes;      // of the parameters' arrays: Var -> Var; none is negative
+  struct LiftedConstants *lifted;  // of a Core function: those that its callers evaluate
 } Frame;
 
 // What stands at the ends of a body that is evaluated for a call that may go on as a loop (tail.c).
@@ -314,6 +315,9 @@ void elab_check_ranks(Compiler *c, const Entry *entry);  // rank.c
 
 // A call of a residual function, or NULL if the function is to be inlined (function.c).
 const Val *elab_residual_call(Elab *e, const Closure *f, const char *name);
+// In the body of a Core function: the constant as its callers pass it, or NULL if the body is to
+// evaluate it.
+const Val *elab_lifted_constant(Elab *e, const Binding *binding);
 // Puts the functions that are called from one place only there.
 const Core *elab_inline_single_calls(Compiler *c, const Core *core);
 

@@ -9,10 +9,24 @@
 
 enum { MIN_STATEMENTS = 16 };  // of a function worth a call
 
+// A constant of the program that a function mentions, whose numbers are known only when the program
+// runs: these become parameters of the function.
+typedef struct LiftedConstant {
+  const Binding *binding;
+  const bool *is_param;  // for each leaf; the others are literals
+} LiftedConstant;
+
+struct LiftedConstants {
+  Frame *caller;
+  VarVec *params;
+  Vec(LiftedConstant) at;
+};
+
 // What was found out about one type instance of a function.
 typedef struct FunctionMemo {
   const Function *function;  // NULL: to be inlined
   const Val *result;         // the structure of its result
+  const struct LiftedConstants *lifted;
 } FunctionMemo;
 
 // ---- candidates
@@ -111,6 +125,47 @@ static Closure with_params(Elab *e, const Closure *f, VarVec *params) {
   return g;
 }
 
+// ---- constants
+
+static Atom param_unless_literal(Elab *e, Atom leaf, const void *state) {
+  return leaf.kind == ATOM_VAR ? fresh_param(e, leaf, state) : leaf;
+}
+
+static const bool *variable_leaves(Elab *e, const Val *v) {
+  AtomVec leaves = val_leaves(e, v);
+  bool *is_var = new_array(bool, leaves.count + 1);
+  for (int i = 0; i < leaves.count; i++)
+    is_var[i] = leaves.at[i].kind == ATOM_VAR;
+  return is_var;
+}
+
+const Val *elab_lifted_constant(Elab *e, const Binding *binding) {
+  Frame *frame = e->frame;
+  struct LiftedConstants *lifted = frame->lifted;
+  if (!lifted) return NULL;
+  e->frame = lifted->caller;
+  const Val *v = elab_constant(e, binding);
+  e->frame = frame;
+  if (!all_scalars(v)) return NULL;
+  LiftedConstant constant = { binding, variable_leaves(e, v) };
+  vec_push(&lifted->at, constant);
+  const Val *inside = val_map(e, v, param_unless_literal, &lifted->params);
+  map_put(frame->constants, binding, inside);
+  return inside;
+}
+
+// False if what is a literal for the function is none here.
+static bool add_constant(Elab *e, const LiftedConstant *constant, AtomVec *args) {
+  AtomVec leaves = val_leaves(e, elab_constant(e, constant->binding));
+  for (int i = 0; i < leaves.count; i++) {
+    if (constant->is_param[i])
+      vec_push(args, leaves.at[i]);
+    else if (leaves.at[i].kind == ATOM_VAR)
+      return false;
+  }
+  return true;
+}
+
 static const Function *make_function(Elab *e, const Closure *f, const VarVec *params,
                                      const Body *body) {
   CoreType *results = new_array(CoreType, body->result_count);
@@ -128,12 +183,17 @@ static const Function *make_function(Elab *e, const Closure *f, const VarVec *pa
 // Evaluates the function by itself, to see what it is like.
 static FunctionMemo *examine(Elab *e, const Closure *f) {
   Builder *outer = e->b, b = builder_new(e->c, f->binding->loc);
-  Frame *outer_frame = e->frame, frame = { &b, map_new(NULL), map_new(NULL) };
+  Frame *outer_frame = e->frame;
+  VarVec params = { 0 };
+  struct LiftedConstants *lifted =
+      new_node(struct LiftedConstants, .caller = outer_frame, .params = &params);
+  Frame frame = {
+    .outer = &b, .constants = map_new(NULL), .sizes = map_new(NULL), .lifted = lifted
+  };
   e->b = &b;
   e->frame = &frame;
-  VarVec params = { 0 };
   Closure g = with_params(e, f, &params);
-  FunctionMemo *memo = new (FunctionMemo);
+  FunctionMemo *memo = new_node(FunctionMemo, .lifted = lifted);
   memo->result = elab_body_of(e, &g, NULL);
   if (all_scalars(memo->result)) {
     AtomVec leaves = val_leaves(e, memo->result);
@@ -165,6 +225,8 @@ const Val *elab_residual_call(Elab *e, const Closure *f, const char *name) {
   AtomVec args = { 0 };
   for (int i = 0; i < f->arg_count; i++)
     val_add_leaves(e, f->args[i], &args);
+  for (int i = 0; i < memo->lifted->at.count; i++)
+    if (!add_constant(e, &memo->lifted->at.at[i], &args)) return NULL;
   const Exp *exp =
       new_node(Exp, .kind = EXP_CALL, .u.call = { memo->function, args.at, args.count });
   Atom *out = new_array(Atom, memo->function->result_count);

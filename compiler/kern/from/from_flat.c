@@ -253,3 +253,63 @@ const Kern *kern_inline(Compiler *c, const Kern *kern) {
   inlined.body = inline_block(&m, kern->body);
   return kern_name_axes(c, &inlined);
 }
+
+// What is gained in a kernel with so many statements of functions is less than what it takes to
+// compile it: functions that call others several times grow exponentially.
+enum { MOST_INLINED = 2000 };
+
+typedef struct Length {
+  Map *known;  // Function -> int *
+  int count;   // MOST_INLINED + 1: that many or more
+} Length;
+
+static void add_length(Length *l, int count) {
+  l->count = l->count + count > MOST_INLINED ? MOST_INLINED + 1 : l->count + count;
+}
+
+static void add_function(Length *l, const Function *function);
+
+static void add_statements(CoreVisitor *v, const Body *body) {
+  Length *l = v->state;
+  for (int i = 0; i < body->stm_count && l->count <= MOST_INLINED; i++) {
+    const Exp *exp = body->stms[i].exp;
+    add_length(l, 1);
+    if (exp->kind == EXP_CALL) add_function(l, exp->u.call.function);
+    core_visit_exp(v, exp);
+  }
+}
+
+static void add_function(Length *l, const Function *function) {
+  int *known = map_get(l->known, function);
+  if (!known) {
+    Length own = { .known = l->known };
+    CoreVisitor v = { .body = add_statements, .state = &own };
+    add_statements(&v, function->body);
+    map_put(l->known, function, known = new (int));
+    *known = own.count;
+  }
+  add_length(l, *known);
+}
+
+static void add_call(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_CALL) add_function(v->state, stm->u.call.function);
+}
+
+const Kern *kern_inline_short(Compiler *c, const Kern *kern) {
+  Length length = { .known = map_new(NULL) };
+  KernVisitor v = { .stm = add_call, .state = &length };
+  kern_visit_block(&v, kern->body);
+  return length.count > MOST_INLINED ? kern : kern_inline(c, kern);
+}
+
+const KernPlan *kern_plan_without_calls(Compiler *c, const KernPlan *plan) {
+  if (!plan) return NULL;
+  KernPlan *out = mem_copy(plan, sizeof *plan);
+  if (plan->kern) out->kern = kern_inline(c, plan->kern);
+  const KernPlan **parts = new_array(const KernPlan *, plan->part_count + 1);
+  for (int i = 0; i < plan->part_count; i++)
+    parts[i] = kern_plan_without_calls(c, plan->parts[i]);
+  out->parts = parts;
+  out->otherwise = kern_plan_without_calls(c, plan->otherwise);
+  return out;
+}

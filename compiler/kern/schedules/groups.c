@@ -176,7 +176,8 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   if (seg->kind != SEG_MAP) return NULL;
   const Term *checks;
   bool may_stage;
-  const Kern *kern = kern_choose(c, kern_drop_known_checks(c, kern_inline(c, seg->kern)));
+  const Kern *kern =
+      kern_choose(c, kern_drop_known_checks(c, kern_inline_short(c, seg->kern)));
   kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks, &may_stage));
   if (!may_stage) return plan_of_unstaged(c, seg, kern, checks);
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks),

@@ -307,7 +307,7 @@ static bool point_is_straight(const KernBlock *point) {
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
   Scheduling s = { c, book, seg };
-  const Kern *kern = kern_inline(c, seg->kern), *plain = tidied(c, kern);
+  const Kern *kern = kern_inline_short(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
   plan = *plan_of_hist(&s, mem_copy(&plan, sizeof plan));
   plan.one_for_two = plain->one_for_two;
