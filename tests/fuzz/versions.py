@@ -10,12 +10,13 @@ and what may fail stands in every place; with --nests each point of a map works 
 --bits on numbers of few bits; with --cubes arrays of up to three dimensions are turned, cut, filtered and counted;
 with --parts they are many functions that call each other (with --derivatives theirs), with --partners bits of indices,
 with --blocks what groups of work-items share, with --pairs what points make of all pairs, of windows and of short rows,
-with --edges (and --failing) loops of lanes' own, shifts, strides, tables that change, at sizes around those of lanes and groups.
+with --edges (and --failing) loops of lanes' own, shifts, strides, tables that change, at sizes around those of lanes and groups,
+with --slices what reads slices with strides, turned and in other rows.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
                    [--seconds T] [--jobs J] [--mpi N] [--workers N [--mixed]] [--option OPTION]
                    [--stage STAGE]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --pairs | --partners | --blocks | --edges [--failing]]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --pairs | --partners | --blocks | --edges [--failing] | --slices]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -40,6 +41,7 @@ from idioms.nests import NestsGenerator
 from idioms.pairs import PairsGenerator
 from idioms.partners import PartnersGenerator
 from idioms.parts import PartsGenerator, SmoothPartsGenerator
+from idioms.slices import SlicesGenerator
 from idioms.smooth import SmoothGenerator
 from programs import Generator, NestGenerator
 from varying import FailingGenerator, VaryingGenerator
@@ -68,6 +70,7 @@ def add_kinds(parser):
     parser.add_argument("--blocks", action="store_true", help="what groups share")
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
+    parser.add_argument("--slices", action="store_true", help="what reads slices with strides")
     parser.add_argument("--edges", action="store_true", help="sizes at the borders of lanes and groups")
 
 
@@ -89,6 +92,8 @@ def generator_of(seed, options):
         return NestsGenerator(seed)
     if options.bits:
         return BitsGenerator(seed)
+    if options.slices:
+        return SlicesGenerator(seed)
     if options.edges:
         return (FailingEdgesGenerator if options.failing else EdgesGenerator)(seed)
     if options.idioms:
@@ -136,7 +141,7 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.pairs, options.partners, options.blocks, options.edges
+        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.pairs, options.partners, options.blocks, options.edges, options.slices
         if options.device and not any(families):  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")

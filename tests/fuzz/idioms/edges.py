@@ -53,6 +53,8 @@ class Edges(Words):
             f"let (z, _j) = loop (z, j) = (y, 0i64) while j < 4 && {self.comparison(atoms + [('z', type_)])} do ({inner}, j + 1) in (z, {small}, t + 1)",
             f"if {self.comparison(atoms)} then (y, s, 99) else ({new}, {small}, t + 1)"))
         last = self.pick(((f"(y, s)", lambda e: f"map (\\(y, s) -> y + {type_}.u8 s) ({e})"), ("y", None), (f"y + {type_}.i64 t", None), (f"{type_}.u8 s", None)))
+        if self.may_fail:  # all that may fail is needed
+            last = f"y + {type_}.u8 s + {type_}.i64 t", None
         text = (f"map2 (\\x i -> let (y, s, t) = loop (y, s, t) = (x, 1, 0) while t < 20 && ({end}) do {body} in {last[0]}) {name} (iota {n})")
         return (last[1](text) if last[1] else text), type_, (dim,)
 
