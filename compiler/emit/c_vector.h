@@ -31,6 +31,8 @@ const char *helper_pointer(const Mem *mem);  // as a parameter: __global float *
 
 const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbours
 const char *helper_store(CodeText *c, const Mem *mem, int lanes);
+// A type of vectors that lie anywhere.
+const char *helper_unaligned(CodeText *c, const Mem *mem, int lanes);
 const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indices)
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,

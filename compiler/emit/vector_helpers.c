@@ -43,9 +43,9 @@ static void declare_long(CodeText *c, PrimType type, int lanes) {
                 elem, name, lanes, elem, lanes, name);
 }
 
-// A type of vectors that lie anywhere.  clang compiles it to one instruction where its vload and
-// vstore go by pieces (PoCL 3.1); OpenCL C has no such types, so others do with these.
-static const char *unaligned(CodeText *c, const Mem *mem, int lanes) {
+// As its instruction is one where clang's vload and vstore go by pieces (PoCL 3.1); OpenCL C has
+// no such types, so others do with those.
+const char *helper_unaligned(CodeText *c, const Mem *mem, int lanes) {
   const char *name = helper_memory_name("unaligned", mem, lanes);
   bool fresh;
   declare_long(c, mem->elem, lanes);
@@ -66,7 +66,7 @@ static const char *load_without_clang(const Mem *mem, int lanes) {
 
 const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
   const char *name = helper_memory_name("load", mem, lanes),
-             *type = unaligned(c, mem, lanes);
+             *type = helper_unaligned(c, mem, lanes);
   bool fresh;
   Text *t = helper_begin(c, name, &fresh);
   if (fresh)
@@ -75,20 +75,6 @@ const char *helper_load(CodeText *c, const Mem *mem, int lanes) {
                 "#else\n%s#endif\n}\n",
                 vector_memory_type(mem->elem, lanes), name, helper_pointer(mem),
                 vector_place(mem).space, type, load_without_clang(mem, lanes));
-  return name;
-}
-
-const char *helper_store(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = helper_memory_name("store", mem, lanes),
-             *type = unaligned(c, mem, lanes);
-  bool fresh;
-  Text *t = helper_begin(c, name, &fresh);
-  if (fresh)
-    text_printf(t,
-                "static void %s(%s, %s x) {\n#ifdef __clang__\n  *(%s%s *)p = x;\n"
-                "#else\n  vstore%d(x, 0, p);\n#endif\n}\n",
-                name, helper_pointer(mem), vector_memory_type(mem->elem, lanes),
-                vector_place(mem).space, type, lanes);
   return name;
 }
 

@@ -81,13 +81,17 @@ typedef struct ShortReads {
   bool found;
 } ShortReads;
 
-// xs[i, k]; reductions have tiles of four by four, or are left to the device's own compiler.
-static bool reads_row(const Access *access, const Axis *axis) {
+// xs[i, k] or xs[i, 7 - k]; reductions have tiles of four by four, or are left to the device's own
+// compiler, but where lanes pick from the same vectors.
+static bool reads_row(const Map *lets, const Access *access, const Axis *axis) {
   const Tensor *t = access->tensor;
-  if (axis->role != AXIS_LOOP) return false;
-  const Term *at = t->rank > 1 ? access->index[t->rank - 1] : NULL;
-  return at && at->kind == TERM_VAR && at->u.var == axis->index &&
-         term_same(t->dims[t->rank - 1], axis->width);
+  if (axis->role != AXIS_LOOP && !is_few_apart(short_width(axis), t->elem)) return false;
+  const Term *at = t->rank > 1 ? term_inlined(lets, access->index[t->rank - 1]) : NULL;
+  IndexSum sum;
+  if (!at || !term_same(t->dims[t->rank - 1], axis->width) || !sum_of(at, &sum))
+    return false;
+  int64_t by = sum_factor(&sum, axis->index);
+  return sum.count == 1 && (by == 1 || by == -1);
 }
 
 // xs[8 * i + k], for a k below 8: lanes pick from the same vectors.
@@ -116,7 +120,7 @@ static void see_short_row(KernVisitor *v, const KernStm *stm) {
     const KernStm *inner = &axis->body->stms[i];
     if (inner->kind == KERN_LET) map_put(reads->lets, inner->binders[0], inner->u.term);
     if (inner->kind == KERN_LOAD)
-      reads->found |= reads_row(&inner->u.load, axis) ||
+      reads->found |= reads_row(reads->lets, &inner->u.load, axis) ||
                       reads_row_of_many(reads->lets, &inner->u.load, axis);
   }
 }

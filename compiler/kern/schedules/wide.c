@@ -2,7 +2,10 @@
 #include "kern/schedules/schedule.h"
 #include "kern/wide_lanes.h"
 
-enum { WIDE = 128 };  // lanes
+enum {
+  WIDE = 128,  // lanes
+  BLOCKS = 4,  // of a row, at least: those of the last one are done twice
+};
 
 static void see_wide(KernVisitor *v, const KernStm *stm) {
   AxisStms *out = v->state;
@@ -17,6 +20,19 @@ static bool wide_lanes_are_plain(const Kern *kern) {
   vec_each (const KernStm **, stm, &wide)
     if (!kern_lanes_are_plain(*stm)) return false;
   return true;
+}
+
+static void see_broad(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  if (prim_size_bytes(access.tensor->elem) > 2) *(bool *)v->state = true;
+}
+
+// Of wider numbers 16 lanes are full vectors.
+static bool is_of_few_bits(const KernBlock *body) {
+  bool broad = false;
+  KernVisitor v = { .access = see_broad, .state = &broad };
+  kern_visit_block(&v, body);
+  return !broad;
 }
 
 static void offer_wide(const Schedule *s, Candidates *out, const Candidate *cand) {
@@ -51,24 +67,12 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   }
   cand.across = lanes;
   cand.weight = lanes * height;
+  if (!is_of_few_bits(s->kern->body)) recipe_where(r, last->name, BLOCKS * lanes);
   recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name, BIND_LANE);
   recipe_interior(r, true);
   recipe_check(r);
   offer_wide(s, out, &cand);
-}
-
-static void see_broad(KernVisitor *v, Access access, bool stores) {
-  (void)stores;
-  if (prim_size_bytes(access.tensor->elem) > 2) *(bool *)v->state = true;
-}
-
-// Of wider numbers 16 lanes are full vectors.
-static bool is_of_few_bits(const KernBlock *body) {
-  bool broad = false;
-  KernVisitor v = { .access = see_broad, .state = &broad };
-  kern_visit_block(&v, body);
-  return !broad;
 }
 
 // Maps within points in rows of so many elements for the device's compiler, which are straight code
