@@ -451,7 +451,15 @@ FLC_BITS_PAIR(u64, uint64_t, f64, double)
 FLC_BITS_PAIR(i16, int16_t, f16, uint16_t)
 
 // ---- f16: values are their 16 bits, computed with in f32.  Vectors have functions of their own.
-#if defined(FLC_ON_DEVICE) && !defined(FLC_CUDA)
+#if defined(FLC_ON_DEVICE) && !defined(FLC_CUDA) && defined(__F16C__)
+FLC_FN float flc_f16_to_f32(uint16_t a) {
+  return __builtin_ia32_vcvtph2ps((short8)((short)a, 0, 0, 0, 0, 0, 0, 0))[0];
+}
+
+FLC_FN uint16_t flc_f32_to_f16(float a) {
+  return (uint16_t)__builtin_ia32_vcvtps2ph((float4)(a, 0, 0, 0), 0)[0];
+}
+#elif defined(FLC_ON_DEVICE) && !defined(FLC_CUDA)
 // These functions are part of OpenCL C; the type half in other uses is not.
 FLC_FN float flc_f16_to_f32(uint16_t a) {
   return vload_half(0, (const __private half *)&a);

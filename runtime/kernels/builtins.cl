@@ -208,24 +208,30 @@ FLC_ATOMICS(atom_, ulong)
   FLC_2(T, max)       \
   FLC_2(T, copysign)  \
   FLC_3(T, fma)
+// Those that math/ has no vectors of.
+#define FLC_RARE(T)  \
+  FLC_1(T, acospi)   \
+  FLC_1(T, asinpi)   \
+  FLC_1(T, atanpi)   \
+  FLC_1(T, cospi)    \
+  FLC_1(T, erfc)     \
+  FLC_1(T, sinpi)    \
+  FLC_1(T, tanpi)    \
+  FLC_2(T, atan2pi)
 // Those of vectors are in math/.
 #define FLC_MATHS(T)  \
+  FLC_RARE(T)         \
   FLC_1(T, rsqrt)     \
   FLC_1(T, cbrt)      \
   FLC_1(T, acos)      \
   FLC_1(T, acosh)     \
-  FLC_1(T, acospi)    \
   FLC_1(T, asin)      \
   FLC_1(T, asinh)     \
-  FLC_1(T, asinpi)    \
   FLC_1(T, atan)      \
   FLC_1(T, atanh)     \
-  FLC_1(T, atanpi)    \
   FLC_1(T, cos)       \
   FLC_1(T, cosh)      \
-  FLC_1(T, cospi)     \
   FLC_1(T, erf)       \
-  FLC_1(T, erfc)      \
   FLC_1(T, exp)       \
   FLC_1(T, exp10)     \
   FLC_1(T, exp2)      \
@@ -237,13 +243,10 @@ FLC_ATOMICS(atom_, ulong)
   FLC_1(T, log2)      \
   FLC_1(T, sin)       \
   FLC_1(T, sinh)      \
-  FLC_1(T, sinpi)     \
   FLC_1(T, tan)       \
   FLC_1(T, tanh)      \
-  FLC_1(T, tanpi)     \
   FLC_1(T, tgamma)    \
   FLC_2(T, atan2)     \
-  FLC_2(T, atan2pi)   \
   FLC_2(T, fmod)      \
   FLC_2(T, hypot)     \
   FLC_2(T, nextafter) \
@@ -280,6 +283,7 @@ FLC_ATOMICS(atom_, ulong)
   FLC_STORE(uint, n)   \
   FLC_STORE(ulong, n)  \
   FLC_STORE(float, n)  \
+  FLC_RARE(float##n)   \
   FLC_TESTS(char##n)   \
   FLC_TESTS(short##n)  \
   FLC_TESTS(int##n)    \
@@ -299,7 +303,7 @@ FLC_VECTORS(4)
 FLC_VECTORS(8)
 FLC_VECTORS(16)
 #ifdef cl_khr_fp64
-#  define FLC_DOUBLES(n) FLC_FLOATS(double##n) FLC_STORE(double, n)
+#  define FLC_DOUBLES(n) FLC_FLOATS(double##n) FLC_RARE(double##n) FLC_STORE(double, n)
 FLC_FLOATS(double)
 FLC_MATHS(double)
 FLC_DOUBLES(2)

@@ -1033,5 +1033,11 @@ some 'four vectors side by side share what they compute in common' '1 rows by 4 
 long_text 60
 some '... two, where the text of four would be long' '1 rows by 2 vectors +<- choice 1' out
 
+cat > half.fl << 'END'
+entry main [n] (xs: [n]f16) : [n]f16 = map (\x -> f16.max 0 (f16.min 6 x)) xs
+END
+"$flc" dump --recipes half.fl > out
+some 'instructions widen and round f16 in lanes' 'bind n to lane' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

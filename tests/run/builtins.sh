@@ -21,6 +21,7 @@ def all_$1 (x: $1, y: $1) : $1 =
   in n + $1.i64 (i64.$1 x) + $1.i8 (i8.$1 y) + $1.u32 (u32.$1 x) + $1.bool (x < y)
 def many_$1 [n] (xs: [n]$1) : $1 = reduce $1.max 0 (map (\\x -> all_$1 (x, 3)) xs)
 def arrays_$1 [n] (xs: [n]$1) : [n]$1 = scan (+) 0 (map $1.exp xs)
+def rare_$1 [n] (xs: [n]$1) = map (\\x -> $1.(sinpi x + cospi x + tanpi x + asinpi x + acospi x + atanpi x + erfc x)) xs
 F
 }
 integers() {
@@ -42,11 +43,16 @@ for type in i8 i16 i32 i64 u8 u16 u32 u64; do integers $type; done >> all.fl
     echo "  many_$type (map $type.i64 xs), arrays_$type (map $type.i64 xs),"
   done
   echo '  n)'
+  for type in f32 f64; do echo "entry $type [n] (xs: [n]$type) = rare_$type xs"; done
 } >> all.fl
 
 "$flc" build all.fl -o all || exit 1
 for code in cpu gpu; do
   echo '[1i64, 2i64, 3i64, 4i64]' | ./all --code $code -L --build-option=-cl-opt-disable > out 2> log || { cat log; failed=1; }
+  for type in f32 f64; do  # in lanes
+    yes "0.5$type," | head -n 40 | tr -d '\n' | sed 's/.*/[&]/' |
+      ./all -e $type --code $code -L --build-option=-cl-opt-disable > out 2>> log || { cat log; failed=1; }
+  done
   if grep 'header of all that is built in' log; then
     echo "code for $code does not compile with builtins.cl"
     failed=1

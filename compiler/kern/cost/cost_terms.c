@@ -162,6 +162,13 @@ bool cost_by_constant(const Term *t) {
          by->kind == TERM_CONST && by->u.constant.u.i > 0;
 }
 
+// Operands of f16 are widened, and the result is rounded.
+static double half_cycles(const Cost *s, const Term *t, bool vector) {
+  if (t->u.op.operands != PRIM_F16) return 0;
+  int conversions = op_arity(t->u.op.op) + (t->type == PRIM_F16);
+  return conversions * (vector ? VECTOR_OP * cost_vectors(s, PRIM_F32) : SCALAR_OP);
+}
+
 static double op_cycles(const Cost *s, const Term *t, bool vector) {
   PrimOp op = t->u.op.op;
   PrimType type = t->u.op.operands;
@@ -190,7 +197,8 @@ static double term_cycles(const Cost *s, const Term *t) {
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
     cycles += term_cycles(s, operands[i]);
-  if (t->kind == TERM_OP) return cycles + op_cycles(s, t, vector);
+  if (t->kind == TERM_OP)
+    return cycles + op_cycles(s, t, vector) + half_cycles(s, t, vector);
   bool whole =
       t->kind == TERM_CONVERT && prim_is_float(t->u.arg->type) && !prim_is_float(t->type);
   if (whole && !vector) return cycles + SCALAR_WHOLE;

@@ -44,10 +44,17 @@ static bool is_small_division(const PlainCost *p, const Term *t) {
   return cost_by_constant(t) && prim_bits(t->u.op.operands) <= (p->wide ? 32 : 16);
 }
 
+// To and from f16 there are instructions, which the device's compiler takes for calls.
+static bool is_half(const Term *t) {
+  return (t->kind == TERM_OP && t->u.op.operands == PRIM_F16) ||
+         (t->kind == TERM_CONVERT && (t->type == PRIM_F16 || t->u.arg->type == PRIM_F16));
+}
+
 static void plain_term(KernVisitor *v, const Term *t) {
   PlainCost *p = v->state;
   const Term *operands[3];
   int count = term_operands(t, operands);
+  if (is_half(t)) p->plain = false;
   if (t->kind == TERM_OP &&
       (op_cost(t->u.op.op, t->u.op.operands) == COST_LIBRARY ||
        !op_vector(t->u.op.op, t->u.op.operands) ||
