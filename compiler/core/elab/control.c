@@ -272,13 +272,16 @@ const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) 
 
 // ---- match
 
-// The cases from `next` on, for a value that no case before them matches.
+// Compilers of kernels take some 250 blocks within one another at most.
+enum { MOST_CASES = 32 };
+
+// The cases from `next` to before `end`, for a value that one of them matches, and no case before.
 typedef struct Cases {
   const Scope *scope;
   const AstExp *exp;
   const Val *value;
   const Tail *tail;
-  int next;
+  int next, end;
 } Cases;
 
 static const Val *eval_cases(Elab *e, const void *state, const char *name);
@@ -295,21 +298,39 @@ static const Val *eval_case(Elab *e, const void *state, const char *name) {
 static int case_from(const Cases *cases, int from) {
   const AstExp *match = cases->exp;
   bool base = cases->tail && cases->tail->mode == TAIL_BASE;
-  while (base && from < match->u.match.cases.count &&
+  while (base && from < cases->end &&
          !elab_has_end(match->u.match.cases.at[from].body, cases->tail, false))
     from++;
   return from;
 }
 
+static Atom case_matches(Elab *e, const Cases *cases, int at) {
+  Scope scope = *cases->scope;
+  return elab_matches(e, &scope, cases->exp->u.match.cases.at[at].pat, cases->value);
+}
+
+// Of many cases, those of the first half if one of them matches, else the others.
+static const Val *eval_halves(Elab *e, const Cases *cases, const char *name) {
+  Cases first = *cases, second = *cases;
+  first.end = second.next = cases->next + (cases->end - cases->next) / 2;
+  Atom none = atom_bool(true);
+  for (int i = first.next; i < first.end; i++)
+    none = elab_and(e, none, elab_op1(e, OP_NOT, case_matches(e, cases, i)));
+  Branches branches = { { eval_cases, &second },
+                        { eval_cases, &first },
+                        branch_type(cases->exp, cases->scope, NULL) };
+  return elab_if(e, none, branches, name);
+}
+
 // The last case needs no test: the checker made sure that one of them matches.
 static const Val *eval_cases(Elab *e, const void *state, const char *name) {
   const Cases *cases = state;
+  if (!cases->tail && cases->end - cases->next > MOST_CASES)
+    return eval_halves(e, cases, name);
   Cases rest = *cases;
   rest.next = case_from(cases, cases->next + 1);
-  if (rest.next == cases->exp->u.match.cases.count) return eval_case(e, cases, name);
-  Scope scope = *cases->scope;
-  Atom matches = elab_matches(e, &scope, cases->exp->u.match.cases.at[cases->next].pat,
-                              cases->value);
+  if (rest.next == cases->end) return eval_case(e, cases, name);
+  Atom matches = case_matches(e, cases, cases->next);
   if (!is_decided(matches, cases->tail)) return NULL;
   Branches branches = { { eval_case, cases },
                         { eval_cases, &rest },
@@ -319,7 +340,7 @@ static const Val *eval_cases(Elab *e, const void *state, const char *name) {
 
 const Val *elab_match(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Val *value = elab_part(e, s, exp->u.match.value);
-  Cases cases = { s, exp, value, want.tail, 0 };
+  Cases cases = { s, exp, value, want.tail, 0, exp->u.match.cases.count };
   cases.next = case_from(&cases, 0);
   return eval_cases(e, &cases, want.name);
 }
