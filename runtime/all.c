@@ -34,6 +34,8 @@
 #include "inflate.h"
 #include "ahead.h"
 #include "race.h"
+#include "helper.h"
+#include "rehearsal.h"
 #include "server.h"
 #include "cli.h"
 #ifdef RT_WORKERS

@@ -33,6 +33,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   for (int i = 0; i < k->tuning_count; i++)
     rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],
                    ctx->params[k->tuning[i]]);
+  if (ctx->device.is_pocl && !k->for_gpu) rt_text_add(t, " -DFLC_MAY_REST");
   if (ctx->quick_builds) rt_text_add(t, " -cl-opt-disable");
   if (ctx->config->build_options.length) rt_text_add(t, ctx->config->build_options.data);
 }
@@ -240,7 +241,13 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
   if (!*out) {
     rt_binaries_free(&binaries);
     rt_show_build(ctx);
+#ifdef RT_HELPER
+    int32_t *making = rt_helper_compiles(ctx, batch->kernels[0], form);
+#endif
     error = rt_build_from_source(ctx, batch, form.near, options.data, out);
+#ifdef RT_HELPER
+    rt_helper_compiled(ctx, making);
+#endif
     rt_show_status(ctx, "");
     if (!error && !form.near && rt_cache_wanted(ctx) &&
         rt_module_image(ctx, *out, about, &binaries))

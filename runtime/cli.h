@@ -55,6 +55,7 @@ enum rt_option_id {
   RT_OPT_DUMP_BINARY,
   RT_OPT_LOAD_BINARY,
   RT_OPT_COMPILE_ONLY,
+  RT_OPT_ONE_PROCESS,
   RT_OPT_SERVER,
 #ifdef RT_WORKERS
   RT_OPT_RESULT,
@@ -115,6 +116,8 @@ static const struct rt_option rt_options[] = {
   { 0, "dump-opencl-binary", "FILE", "write all kernels compiled", RT_OPT_DUMP_BINARY, 0 },
   { 0, "compile-only", NULL, "end when they are written", RT_OPT_COMPILE_ONLY, 0 },
   { 0, "load-opencl-binary", "FILE", "read compiled kernels", RT_OPT_LOAD_BINARY, 0 },
+  { 0, "one-process", NULL, "start no second process that helps to compile kernels",
+    RT_OPT_ONE_PROCESS, 0 },
   { 0, "server", NULL, "serve commands on standard input", RT_OPT_SERVER, 0 },
 #ifdef RT_WORKERS
   { 'i', "read-values-from", "FILE", "read values from a file, each worker its rows",
@@ -302,6 +305,7 @@ RT_FN int rt_apply_option(struct rt_cli *cli, const struct rt_option *o,
   case RT_OPT_TREE: cli->tree = true; return 0;
   case RT_OPT_LIST_DEVICES: cli->list_devices = true; return 0;
   case RT_OPT_COMPILE_ONLY: cli->compiles_only = true; return 0;
+  case RT_OPT_ONE_PROCESS: cli->cfg->one_process = true; return 0;
   case RT_OPT_SERVER: cli->server = true; return 0;
   case RT_OPT_HELP: cli->help = true; return 0;
 #ifdef RT_WORKERS
@@ -618,6 +622,9 @@ RT_FN int rt_call_entry(struct rt_context *ctx, const struct rt_cli *cli,
   error = rt_workers_agree(ctx, error);
   if (!error && cli->values_file) error = rt_workers_have_read(ctx, cli->values_file);
 #endif
+#ifdef RT_HELPER
+  if (!error) rt_helper_prepare(ctx, entry, in);
+#endif
   if (!error) error = rt_run_entry(ctx, cli, entry, in, &out);
   if (!error) {
 #ifdef RT_WORKERS
@@ -845,7 +852,16 @@ RT_FN int rt_main(int argc, char **argv) {
   return rt_transport_main(argc, argv);
 #else
   struct rt_cli cli;
+#  ifdef RT_HELPER
+  bool helps = argc > 1 && strcmp(argv[1], RT_HELPER_WORD) == 0;
+  if (helps) argv[1] = argv[0];
+  int status = rt_cli_open(&cli, argc - helps, argv + helps);
+  if (helps && status == 0) rt_helper_main(cli.cfg);
+  if (helps) return rt_usage_error("%s is for the program itself", RT_HELPER_WORD);
+  cli.cfg->words = argv;
+#  else
   int status = rt_cli_open(&cli, argc, argv);
+#  endif
   if (status == 0 && !rt_print_information(&cli)) status = rt_run_program(&cli);
   return rt_cli_close(&cli, status);
 #endif

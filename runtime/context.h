@@ -23,6 +23,8 @@ struct rt_config {
   bool at_end;       // the process ends with the context: the system frees the rest
   bool near;         // launches of little work may run in the thread that asks (opencl.h)
   int near_after;    // once the kernel was launched so often elsewhere
+  char **words;      // the command line of an executable; or NULL
+  bool one_process;  // nobody helps to compile (helper.h)
   int status_file;   // 0, or a file that flc watches for that (cli.h)
   char *device, *platform;
   const struct rt_backend *backend;  // NULL: the first that has a device
@@ -193,6 +195,7 @@ struct rt_context {
   int64_t *kernel_ns;  // per kernel, while each launch is timed by itself; or NULL
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
   struct rt_trace *trace;        // NULL: nobody has asked for a trace
+  struct rt_helper *helper;      // NULL: nobody helps to compile
   pthread_mutex_t lock;          // rt_enter
 };
 

@@ -1,10 +1,11 @@
 // Begin contract.h: what generated code defines, and what it may call.
 //
-// A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a library:
-// its public header), the other parts in the order of all.c (inflate.h, ahead.h, race.h, replay.h,
-// server.h, trace.h and cli.h only in executables; the first two also in libraries with RT_AHEAD;
-// workers.h, gather.h, deliver.h and a transport only with RT_WORKERS, divided.h in executables of
-// these), then the program's own tables and functions.  contract.h comes before any system header
+// A generated C file is: `#define RT_NAME(x) fl_##x` (the prefix), contract.h, api.h (in a
+// library: its public header), the other parts in the order of all.c (inflate.h, ahead.h,
+// race.h, replay.h, helper.h, rehearsal.h, server.h, trace.h and cli.h only in executables; the
+// first two also in libraries with RT_AHEAD; workers.h, gather.h, deliver.h and a transport only
+// with RT_WORKERS, divided.h in executables of these), then the program's own tables and
+// functions.  contract.h comes before any system header
 // because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here
 // is C99 and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
 // exported.  An executable's runtime (all parts) and program (contract.h, api.h, scalar.h, tables
@@ -17,6 +18,9 @@
 // return `int` return RT_OK or a code below, and have set the error text of the context by then.
 #if defined(RT_WORKERS) && !defined(RT_LIBRARY)
 #  define RT_DIVIDES  // workers may have arrays in blocks, and know of it: divided.h
+#endif
+#if !defined(RT_LIBRARY) && !defined(RT_WORKERS) && !defined(RT_NO_OPENCL)
+#  define RT_HELPER  // helper.h
 #endif
 #ifndef _GNU_SOURCE
 #  define _GNU_SOURCE
@@ -53,11 +57,16 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/file.h>
-#ifdef RT_DIVIDES
+#ifndef RT_LIBRARY
+#  include <sched.h>
+#  include <spawn.h>
 #  include <sys/mman.h>
 #endif
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#ifndef RT_LIBRARY
+#  include <sys/wait.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
@@ -155,6 +164,8 @@ struct rt_kernel {
   int64_t group_size;  // of its launches; 0: the default; -1: they compute it
   const char
       *recipe_name;  // what recipes and parameters call it: main.segred_2_chunks; or NULL
+  bool
+      may_rest;  // on CPUs: launched with two groups in the second dimension it does nothing
 };
 
 // A check that can fail: parts[0] v0 parts[1] v1 ... parts[value_count].
@@ -381,6 +392,20 @@ RT_FN void rt_replayer_call(struct rt_replayer *r);
 RT_FN void rt_replayer_called(struct rt_replayer *r);
 RT_FN bool rt_replaying(const struct rt_replayer *r);
 RT_FN void rt_replayer_free(struct rt_context *ctx);
+#endif
+#ifdef RT_HELPER  // helper.h
+struct rt_form;
+struct rt_launching;
+RT_FN int32_t *rt_helper_compiles(struct rt_context *ctx, int kernel,
+                                  struct rt_form form);
+RT_FN void rt_helper_compiled(struct rt_context *ctx, int32_t *state);
+RT_FN int32_t *rt_helper_launches(struct rt_context *ctx, int kernel, bool near);
+RT_FN void rt_helper_launched(struct rt_context *ctx, int32_t *state);
+RT_FN bool rt_rehearses(const struct rt_context *ctx);
+RT_FN bool rt_rehearses_without(const struct rt_context *ctx, int64_t bytes);
+RT_FN int rt_helper_note(struct rt_context *ctx, const struct rt_launching *l);
+RT_FN void rt_helper_free(struct rt_context *ctx);
+#  define RT_HELPER_WORD "--helper"  // after the name of a helper
 #endif
 #ifdef RT_AHEAD
 RT_FN void rt_ahead_open(struct rt_context *ctx);

@@ -211,6 +211,9 @@ void RT_NAME(context_free)(struct rt_context *ctx) {
   rt_replayer_free(ctx);
   rt_trace_free(ctx);
 #endif
+#ifdef RT_HELPER
+  rt_helper_free(ctx);
+#endif
 #if defined(RT_WORKERS) && defined(RT_LIBRARY)
   rt_transport_alone(ctx->config->workers, true);
   rt_release_device(ctx);

@@ -219,10 +219,16 @@ RT_FN int rt_enqueue(struct rt_context *ctx, struct rt_launching *l) {
          l->near ? " (near)" : "", l->groups, l->group_size);
   int64_t began = l->near ? rt_time_ns() : 0;
   int status = 0;
+#ifdef RT_HELPER
+  int32_t *making = rt_helper_launches(ctx, l->kernel, l->near);
+#endif
   do
     status =
         ctx->backend->launch(ctx, l->near, l->object, l->groups, l->group_size, event);
   while (rt_make_room(ctx, status));
+#ifdef RT_HELPER
+  rt_helper_launched(ctx, making);
+#endif
   if (l->near) rt_near_note(ctx, l, rt_time_ns() - began);
   int error = rt_check_status(ctx, status, ctx->program->kernels[l->kernel].name);
   if (error) return error;
@@ -411,6 +417,9 @@ RT_FN int rt_launch_sized(struct rt_context *ctx, struct rt_launching *l,
            "kernel %s: in global memory what takes %" PRId64
            " bytes of local memory, which has %" PRId64,
            ctx->program->kernels[l->kernel].name, need, ctx->device.local_bytes);
+#ifdef RT_HELPER
+  if (rt_rehearses(ctx)) return rt_helper_note(ctx, l);
+#endif
   l->near = rt_goes_near(ctx, l);
   int error = rt_find_object(ctx, l);
   if (!error && ctx->program->kernels[l->kernel].uses_arena)

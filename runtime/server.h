@@ -102,6 +102,9 @@ RT_FN int rt_command_call(struct rt_server *s) {
       (struct rt_value *)rt_host_alloc((size_t)entry->input_count * sizeof *in);
   if (!error && !rt_find_inputs(s, entry, in)) error = RT_OTHER_ERROR;
   if (!error) error = rt_sync(s->ctx);
+#ifdef RT_HELPER
+  if (!error) rt_helper_prepare(s->ctx, entry, in);
+#endif
   struct rt_value out;
   memset(&out, 0, sizeof out);
   int64_t start = rt_time_us();

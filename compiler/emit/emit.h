@@ -201,7 +201,7 @@ void emit_host_functions(Emit *e, Text *t);
 // Kernels (emit_kernels.c).
 typedef struct EmitKernelText {
   const char *text;
-  bool uses_f64;
+  bool uses_f64, lone;
 } EmitKernelText;
 EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile);
 void emit_kernels(Emit *e, Text *t);  // emit_kernel_table.c: the texts and the table

@@ -95,12 +95,13 @@ static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel
   const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
   const KeptText *kept = keep_text(e, t, texts, code.text, wanted);
   return text_format(
-      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s }",
+      "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s, %s }",
       kernel->name, kept->name, kernel->may_fail ? "true" : "false",
       code.uses_f64 ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
       kernel->uses_arena ? "true" : "false", kept->hash, kernel->sized ? "true" : "false",
       batch, (long long)kernel->group_size,
-      kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL");
+      kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL",
+      code.lone ? "true" : "false");
 }
 
 static void add_kernel_rows(Emit *e, Text *t, Map *texts, Profile profile,

@@ -397,7 +397,7 @@ static void calling_kernel(CodeText *c, const ParamTexts *params) {
   c_line(c, "__kernel FLC_ONE_ITEM void flc_kernel(");
   add_params(c, params);
   Text *call = text_new();
-  text_add(call, "FLC_CODE(flc_kernel)((int64_t)get_global_id(0)");
+  text_add(call, "FLC_UNLESS_RESTING FLC_CODE(flc_kernel)((int64_t)get_global_id(0)");
   vec_each (const ParamText *, param, params)
     text_printf(call, ", %s", param->name);
   c_line(c, "  %s);", text_str(call));
@@ -478,7 +478,7 @@ static EmitKernelText with_needs(CodeText *c, const Kernel *kernel) {
   text_newline(t);
   bool uses_f64 =
       imp_kernel_uses(c->e->c, kernel, PRIM_F64) || strstr(text_str(math), "double");
-  return (EmitKernelText){ text_str(t), uses_f64 };
+  return (EmitKernelText){ text_str(t), uses_f64, c->lone };
 }
 
 EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {

@@ -105,6 +105,12 @@ typedef ulong uint64_t;
 #else
 #  define FLC_WITHIN __attribute__((always_inline)) static
 #endif
+// Nothing is done by launches that are there for the machine code that the driver makes for them.
+#ifdef FLC_MAY_REST
+#  define FLC_UNLESS_RESTING if (get_num_groups(1) == 1)
+#else
+#  define FLC_UNLESS_RESTING
+#endif
 #define FLC_CODE_NAME(kernel) kernel##_code
 #define FLC_CODE(kernel)      FLC_CODE_NAME(kernel)
 // A number of the launch; with FLC_NARROW it has at most 31 bits, and compilers compute with 32.

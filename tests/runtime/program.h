@@ -94,15 +94,17 @@ static const char *const grown_text[] = {
 
 static const int scaled_tuning[] = { 1 };
 static const struct rt_kernel kernels[] = {
-  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0, 0,
-    NULL },
-  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0, 0, NULL },
+  { "add_one", add_one_text, false, false, false, NULL, 0, false, NULL, false, 0, 0, NULL,
+    false },
+  { "get", get_text, true, false, false, NULL, 0, false, NULL, false, 0, 0, NULL, false },
   { "group_sum", group_sum_text, false, false, false, NULL, 0, false, NULL, true, 0, 0,
-    NULL },
+    NULL, false },
   { "scaled", scaled_text, false, true, false, scaled_tuning, 1, false, NULL, false, 0, 0,
-    NULL },
-  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0, NULL },
-  { "grown", grown_text, false, false, false, NULL, 0, true, NULL, false, 1, 0, NULL },
+    NULL, false },
+  { "iota", iota_text, false, false, false, NULL, 0, false, NULL, false, 0, 0, NULL,
+    false },
+  { "grown", grown_text, false, false, false, NULL, 0, true, NULL, false, 1, 0, NULL,
+    false },
 };
 
 static const char *const host_check[] = { "negative size ", "" };

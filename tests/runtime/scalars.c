@@ -42,7 +42,8 @@ static const char *const apply_text[] = {
   NULL,
 };
 static const struct rt_kernel kernels[] = {
-  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0, NULL },
+  { "apply", apply_text, false, true, false, NULL, 0, false, NULL, false, 0, 0, NULL,
+    false },
 };
 static const struct rt_program program = {
   "scalars",
