@@ -459,3 +459,26 @@ void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count
       code_bind_scalar(k, param, arr_load(&element, element.offset));
   }
 }
+
+void code_call(Code *k, const Stm *stm) {
+  const Exp *exp = stm->exp;
+  const ImpExp **args = new_array(const ImpExp *, exp->u.call.arg_count + 1);
+  for (int i = 0; i < exp->u.call.arg_count; i++)
+    args[i] = imp_atom(exp->u.call.args[i]);
+  for (int i = 0; i < stm->binder_count; i++)
+    code_bind_scalar(k, stm->binders[i], NULL);
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_CALL,
+                        .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
+                                    args, exp->u.call.arg_count } });
+}
+
+void code_add_loop(Code *k, const Exp *exp, ImpBlock body) {
+  if (exp->u.loop.form == CORE_FOR)
+    imp_for(k->b, exp->u.loop.index, imp_atom(exp->u.loop.bound), body);
+  else
+    imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
+                                .u.loop_while = {
+                                    imp_var(exp->u.loop.params[exp->u.loop.while_param]),
+                                    body } });
+}

@@ -215,6 +215,12 @@ Code code_inner(Code *k, ImpBuilder *b);
 void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count,
                         const ImpExp *index);
 
+// The call of a function, whose results the binders are.
+void code_call(Code *k, const Stm *stm);
+
+// The loop, whose rounds are `body`.
+void code_add_loop(Code *k, const Exp *exp, ImpBlock body);
+
 // ---- kernels (kernel.c)
 
 // A kernel under construction: its code, and what it collects.

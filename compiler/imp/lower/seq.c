@@ -172,19 +172,6 @@ static void seq_update(Code *k, const Stm *stm, const Body *body, int position) 
   code_bind(k, stm->binders[0], out);
 }
 
-static void seq_call(Code *k, const Stm *stm) {
-  const Exp *exp = stm->exp;
-  const ImpExp **args = new_array(const ImpExp *, exp->u.call.arg_count + 1);
-  for (int i = 0; i < exp->u.call.arg_count; i++)
-    args[i] = imp_atom(exp->u.call.args[i]);
-  for (int i = 0; i < stm->binder_count; i++)
-    code_bind_scalar(k, stm->binders[i], NULL);
-  imp_add_stm(k->b,
-              (ImpStm){ .kind = IMP_CALL,
-                        .u.call = { exp->u.call.function, stm->binders, stm->binder_count,
-                                    args, exp->u.call.arg_count } });
-}
-
 // The first branch of a choose: within a kernel there is no decision to take.
 static void seq_choose(Code *k, const Stm *stm) {
   const Body *first = stm->exp->u.choose.first;
@@ -224,7 +211,7 @@ void seq_stm(Code *k, const Stm *stm, const Body *body, int position) {
   case EXP_ASSERT: code_assert(k, stm); return;
   case EXP_IF: seq_if(k, stm, body, position); return;
   case EXP_LOOP: seq_loop(k, stm, body, position); return;
-  case EXP_CALL: seq_call(k, stm); return;
+  case EXP_CALL: code_call(k, stm); return;
   case EXP_CHOOSE: seq_choose(k, stm); return;
   case EXP_MAP:
   case EXP_REDOMAP:

@@ -259,12 +259,6 @@ void seq_loop(Code *k, const Stm *stm, const Body *body, int position) {
   const Arr **made = new_array(const Arr *, count + 1);
   seq_body(&inner, exp->u.loop.body, scalars, made);
   next_params(&inner, exp, places, scalars, made);
-  if (exp->u.loop.form == CORE_FOR)
-    imp_for(k->b, exp->u.loop.index, imp_atom(exp->u.loop.bound), b.block);
-  else
-    imp_add_stm(k->b, (ImpStm){ .kind = IMP_WHILE,
-                                .u.loop_while = {
-                                    imp_var(exp->u.loop.params[exp->u.loop.while_param]),
-                                    b.block } });
+  code_add_loop(k, exp, b.block);
   loop_results(k, stm, places);
 }

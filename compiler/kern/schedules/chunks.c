@@ -7,32 +7,16 @@
 //
 // Why: a grid of few points leaves cores idle.  (docs/opencl.md:
 // few items with contiguous chunks on a CPU.)
-#include "kern/schedules/chunks.h"
-#include "base/map.h"
 #include "kern/kern_ask.h"
 #include "kern/schedules/bands.h"
+#include "kern/schedules/cut.h"
 
 enum {
-  OWN_BYTES = 1 << 14,  // of bins that a chunk has for itself
   UNKNOWN_ROUNDS = 4,
   VECTOR_LANES = 16,
   ROWS_IN_BANDS = 256,
   LANES_OF_ITEM = 1024,  // of columns that an item goes through together (sweep.c)
 };
-
-typedef struct Cut {
-  Compiler *c;
-  const Kern *kern;
-  const Axis *grid[16];  // outermost first
-  int grid_count;
-  const KernBlock *point;
-  int at;  // of the axis in the point's statements
-  const Axis *row;
-  const KernSeg *seg;
-  bool columns;  // are in lanes, not the elements of rows
-  Chunks *out;
-  Map *starts;  // Kern.starts
-} Cut;
 
 // ---- taking the kernel apart
 
@@ -168,14 +152,7 @@ static void decide(Cut *x, KernBuilder *b) {
 
 // ---- kernels
 
-// A copy of the point with every binder fresh, and the indices of its grid.
-typedef struct Copy {
-  const Var *indices[16];
-  const KernBlock *point;
-  const Axis *row;
-} Copy;
-
-static Copy fresh_point(Cut *x) {
+Copy cut_fresh_point(Cut *x) {
   Copy copy = { .point = NULL };
   Map *replace = map_new(NULL);
   for (int i = 0; i < x->grid_count; i++) {
@@ -187,9 +164,8 @@ static Copy fresh_point(Cut *x) {
   return copy;
 }
 
-// The grid around a block, with one more axis inside if `last` is given.
-static const Kern *in_grid(Cut *x, const Copy *copy, const Axis *last,
-                           const KernBlock *block, const char *suffix) {
+const Kern *cut_in_grid(Cut *x, const Copy *copy, const Axis *last,
+                        const KernBlock *block, const char *suffix) {
   Name name = name_of(x->c->names, text_format("%s_%s", x->kern->name, suffix));
   for (int i = x->grid_count; i >= 0; i--) {
     if (i == x->grid_count && !last) continue;
@@ -207,20 +183,19 @@ static const Kern *in_grid(Cut *x, const Copy *copy, const Axis *last,
   return kern_name_axes(x->c, &kern);
 }
 
-static Axis chunk_axis(Cut *x) {
+Axis cut_chunk_axis(Cut *x) {
   return (Axis){ .index = kern_index(x->c, "c", x->kern->loc),
                  .width = x->out->count,
                  .role = AXIS_MAP,
                  .bind = BIND_GRID };
 }
 
-static void add_before_row(Cut *x, KernBuilder *b, const Copy *copy) {
+void cut_before_row(Cut *x, KernBuilder *b, const Copy *copy) {
   for (int i = 0; i < x->at; i++)
     kern_add(b, copy->point->stms[i]);
 }
 
-// The row's axis over the elements of a chunk.
-static Axis chunk_of(Cut *x, KernBuilder *b, const Axis *row, const Var *chunk) {
+Axis cut_chunk_of(Cut *x, KernBuilder *b, const Axis *row, const Var *chunk) {
   const Term *start = kern_let(b, "start", term_mul(term_var(chunk), x->out->size));
   if (start->kind == TERM_VAR) map_put(x->starts, start->u.var, start->u.var);
   Axis axis = *row;
@@ -242,9 +217,8 @@ static void chunk_before_columns(const Cut *x, const Term **terms) {
   terms[last] = chunk;
 }
 
-// temp[indices.., chunk, bin]
-static Access temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *chunk,
-                      const Term *bin) {
+Access cut_temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *chunk,
+                   const Term *bin) {
   const Term **index = new_array(const Term *, x->grid_count + 3);
   int n = 0;
   for (; n < x->grid_count; n++)
@@ -255,7 +229,7 @@ static Access temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *
   return (Access){ temp, index };
 }
 
-static const Tensor *temp_new(Cut *x, const char *name, PrimType elem, const Term *bins) {
+const Tensor *cut_temp_new(Cut *x, const char *name, PrimType elem, const Term *bins) {
   const Term **dims = new_array(const Term *, x->grid_count + 3);
   int n = 0;
   for (; n < x->grid_count; n++)
@@ -278,7 +252,7 @@ static const Var *const *fresh_values(Cut *x, const Axis *axis, const char *name
   return vars;
 }
 
-static const Term *const *terms_of(const Var *const *vars, int count) {
+const Term *const *cut_terms(const Var *const *vars, int count) {
   const Term **terms = new_array(const Term *, count + 1);
   for (int i = 0; i < count; i++)
     terms[i] = term_var(vars[i]);
@@ -290,7 +264,8 @@ static void make_partials(Cut *x) {
   const Tensor **temps = new_array(const Tensor *, count + 1);
   for (int o = 0, next = 0; o < x->row->op_count; o++)
     for (int k = 0; k < x->row->ops[o].count; k++)
-      temps[next++] = temp_new(x, "partials", x->row->ops[o].params[k]->type.elem, NULL);
+      temps[next++] =
+          cut_temp_new(x, "partials", x->row->ops[o].params[k]->type.elem, NULL);
   x->out->temps = temps;
   x->out->temp_count = count;
 }
@@ -321,19 +296,19 @@ static Axis as_reduction(Cut *x, Axis axis) {
 
 // partials[p][c] = op over the chunk
 static const Kern *reduce_chunks(Cut *x) {
-  Copy copy = fresh_point(x);
-  Axis grid = chunk_axis(x);
+  Copy copy = cut_fresh_point(x);
+  Axis grid = cut_chunk_axis(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc);
-  add_before_row(x, &b, &copy);
-  Axis chunk = as_reduction(x, chunk_of(x, &b, copy.row, grid.index));
+  cut_before_row(x, &b, &copy);
+  Axis chunk = as_reduction(x, cut_chunk_of(x, &b, copy.row, grid.index));
   int count = kern_sum_count(&chunk);
   const Var *const *totals = fresh_values(x, &chunk, "total");
   kern_axis(&b, chunk, totals, count);
   for (int i = 0; i < count; i++)
-    kern_store(&b, temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL),
+    kern_store(&b, cut_temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL),
                term_var(totals[i]));
   const char *suffix = x->row->role == AXIS_SCAN ? "sums" : "chunks";
-  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), suffix);
+  return cut_in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), suffix);
 }
 
 // An axis over a point's partial results, with the operators of the row.
@@ -347,7 +322,7 @@ static Axis over_partials(Cut *x, const Copy *copy, KernBuilder *body,
   *body = kern_builder(x->c, x->kern->loc);
   for (int i = 0; i < x->out->temp_count; i++)
     kern_load_var(body, values[i],
-                  temp_at(x, x->out->temps[i], copy, term_var(axis.index), NULL));
+                  cut_temp_at(x, x->out->temps[i], copy, term_var(axis.index), NULL));
   return axis;
 }
 
@@ -357,17 +332,17 @@ static const Kern *in_place_of_row(Cut *x, const Copy *copy, KernBuilder *b, Axi
   kern_axis(b, axis, row->binders, row->binder_count);
   for (int i = x->at + 1; i < copy->point->count; i++)
     kern_add(b, copy->point->stms[i]);
-  return in_grid(x, copy, NULL, kern_block(b, NULL, 0), "combine");
+  return cut_in_grid(x, copy, NULL, kern_block(b, NULL, 0), "combine");
 }
 
 static const Kern *combine_partials(Cut *x) {
-  Copy copy = fresh_point(x);
+  Copy copy = cut_fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body;
-  add_before_row(x, &b, &copy);
+  cut_before_row(x, &b, &copy);
   const Var *const *values = fresh_values(x, copy.row, "partial");
   Axis axis = over_partials(x, &copy, &body, values);
   int count = x->out->temp_count;
-  axis.body = kern_block(&body, terms_of(values, count), count);
+  axis.body = kern_block(&body, cut_terms(values, count), count);
   return in_place_of_row(x, &copy, &b, axis);
 }
 
@@ -383,9 +358,9 @@ static const KernBlock *part_of_column(Cut *x, const Copy *copy, const Term *par
     dims[last] = parts;
     dims[last + 1] = x->grid[last]->width;
     const Tensor *view = tensor_view(x->c, temp, dims, temp->rank);
-    kern_load_var(&b, values[i], temp_at(x, view, copy, part, NULL));
+    kern_load_var(&b, values[i], cut_temp_at(x, view, copy, part, NULL));
   }
-  return kern_block(&b, terms_of(values, count), count);
+  return kern_block(&b, cut_terms(values, count), count);
 }
 
 // The row that is so many behind those in bands.
@@ -400,9 +375,9 @@ static const KernBlock *row_behind(Cut *x, const Bands *bands, const Axis *row,
 
 // result[p][j] = op over partials[p][c][band * m + j] of all bands, and the rows behind them
 static const Kern *combine_bands(Cut *x, const Bands *bands) {
-  Copy copy = fresh_point(x);
+  Copy copy = cut_fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body = b;
-  add_before_row(x, &b, &copy);
+  cut_before_row(x, &b, &copy);
   const Var *part = kern_index(x->c, "part", b.loc);
   const Var *const *values = fresh_values(x, copy.row, "value");
   const Term *parts = kern_let(&b, "parts", term_mul(bands->count, x->out->count));
@@ -418,13 +393,13 @@ static const Kern *combine_bands(Cut *x, const Bands *bands) {
   Axis axis = *copy.row;
   axis.index = part;
   axis.width = term_add(parts, term_sub(copy.row->width, bands->summed));
-  axis.body = kern_block(&body, terms_of(values, count), count);
+  axis.body = kern_block(&body, cut_terms(values, count), count);
   return in_place_of_row(x, &copy, &b, axis);
 }
 
 // partials[p][c] = op of those before c: a scan that stores what came before.
 static const Kern *scan_partials(Cut *x) {
-  Copy copy = fresh_point(x);
+  Copy copy = cut_fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body, place;
   int count = x->out->temp_count;
   const Var *const *values = fresh_values(x, copy.row, "partial");
@@ -442,264 +417,35 @@ static const Kern *scan_partials(Cut *x) {
       inits[next++] = sum.ops[o].neutral[k];
   loop.inits = inits;
   for (int i = 0; i < count; i++)
-    kern_store(&body, temp_at(x, x->out->temps[i], &copy, term_var(loop.index), NULL),
+    kern_store(&body, cut_temp_at(x, x->out->temps[i], &copy, term_var(loop.index), NULL),
                term_var(before[i]));
   // One more element: a reduction of one point, that begins with what came before.
   sum.index = kern_index(x->c, "one", x->kern->loc);
   sum.width = term_i64(1);
-  sum.inits = terms_of(before, count);
+  sum.inits = cut_terms(before, count);
   place = kern_builder(x->c, x->kern->loc);
-  sum.body = kern_block(&place, terms_of(values, count), count);
+  sum.body = kern_block(&place, cut_terms(values, count), count);
   kern_axis(&body, sum, after, count);
-  loop.body = kern_block(&body, terms_of(after, count), count);
+  loop.body = kern_block(&body, cut_terms(after, count), count);
   kern_axis(&b, loop, fresh_values(x, copy.row, "all"), count);
-  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "before");
+  return cut_in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "before");
 }
 
 static const Kern *scan_chunks(Cut *x) {
-  Copy copy = fresh_point(x);
-  Axis grid = chunk_axis(x);
+  Copy copy = cut_fresh_point(x);
+  Axis grid = cut_chunk_axis(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc);
-  add_before_row(x, &b, &copy);
+  cut_before_row(x, &b, &copy);
   int count = x->out->temp_count;
   const Var *const *before = fresh_values(x, copy.row, "before");
   for (int i = 0; i < count; i++)
     kern_load_var(&b, before[i],
-                  temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL));
-  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
-  chunk.inits = terms_of(before, count);
+                  cut_temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL));
+  Axis chunk = cut_chunk_of(x, &b, copy.row, grid.index);
+  chunk.inits = cut_terms(before, count);
   chunk.after = kern_use_spare(x->c, chunk.after, term_var(grid.index));
   kern_axis(&b, chunk, NULL, 0);
-  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "chunks");
-}
-
-// ---- histograms
-
-// The tensors into which a histogram goes by itself: chained ones have those of another.
-static int own_dests(const KernHist *hist) { return hist->chained ? 0 : hist->op.count; }
-
-static void make_copies(Cut *x) {
-  int count = 0;
-  for (int h = 0; h < x->row->hist_count; h++)
-    count += own_dests(&x->row->hists[h]);
-  const Tensor **temps = new_array(const Tensor *, count + 1);
-  for (int h = 0, next = 0; h < x->row->hist_count; h++)
-    for (int k = 0; k < own_dests(&x->row->hists[h]); k++)
-      temps[next++] = temp_new(x, "copies", x->row->hists[h].op.params[k]->type.elem,
-                               x->row->hists[h].width);
-  x->out->temps = temps;
-  x->out->temp_count = count;
-}
-
-// Where a chunk counts: in the copies, or in small arrays of its own that are copied there: what
-// lies on a processor's stack is faster to count in.
-typedef struct OwnBins {
-  const Tensor **own;  // NULL: the copies themselves
-  Access *at;          // without the bin
-} OwnBins;
-
-// Bytes that all bins take, if that is known; else as many as are too many.
-static int64_t bytes_of_bins(const Cut *x) {
-  int64_t bytes = 0;
-  for (int i = 0; i < x->out->temp_count; i++) {
-    const Tensor *t = x->out->temps[i];
-    const Term *width = t->dims[t->rank - 1];
-    if (width->kind != TERM_CONST || width->u.constant.u.i > OWN_BYTES)
-      return OWN_BYTES + 1;
-    bytes += width->u.constant.u.i * prim_size_bytes(t->elem);
-  }
-  return bytes;
-}
-
-static OwnBins bins_of_chunk(Cut *x, KernBuilder *b, const Copy *copy, const Var *chunk) {
-  int count = x->out->temp_count;
-  bool small = bytes_of_bins(x) <= OWN_BYTES;
-  OwnBins bins = { small ? new_array(const Tensor *, count + 1) : NULL,
-                   new_array(Access, count + 1) };
-  for (int i = 0; i < count; i++) {
-    const Tensor *t = x->out->temps[i];
-    bins.at[i] = temp_at(x, t, copy, term_var(chunk), NULL);
-    if (!small) continue;
-    bins.own[i] = tensor_new(x->c, "bins", t->elem, &t->dims[t->rank - 1], 1, TENSOR_OWN);
-    kern_add(b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = bins.own[i] });
-    bins.at[i] = (Access){ bins.own[i], new_array(const Term *, 1) };
-  }
-  return bins;
-}
-
-// dest[bin]
-static Access bin_of(const Access *dest, const Var *bin) {
-  int rank = dest->tensor->rank;
-  const Term **index = new_array(const Term *, rank + 1);
-  for (int i = 0; i + 1 < rank; i++)
-    index[i] = dest->index[i];
-  index[rank - 1] = term_var(bin);
-  return (Access){ dest->tensor, index };
-}
-
-static Axis all_bins(Cut *x, const KernHist *hist) {
-  return (Axis){ .index = kern_index(x->c, "bin", x->kern->loc),
-                 .width = hist->width,
-                 .role = AXIS_MAP };
-}
-
-static void clear_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins) {
-  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
-    const KernHist *hist = &copy->row->hists[h];
-    if (hist->chained) continue;
-    Axis all = all_bins(x, hist);
-    KernBuilder body = kern_builder(x->c, x->kern->loc);
-    for (int k = 0; k < hist->op.count; k++)
-      kern_store(&body, bin_of(&bins->at[next++], all.index), hist->op.neutral[k]);
-    all.body = kern_block(&body, NULL, 0);
-    kern_axis(b, all, NULL, 0);
-  }
-}
-
-static void copy_bins(Cut *x, KernBuilder *b, const Copy *copy, const OwnBins *bins,
-                      const Var *chunk) {
-  for (int h = 0, next = 0; bins->own && h < copy->row->hist_count; h++) {
-    const KernHist *hist = &copy->row->hists[h];
-    if (hist->chained) continue;
-    Axis all = all_bins(x, hist);
-    KernBuilder body = kern_builder(x->c, x->kern->loc);
-    for (int k = 0; k < hist->op.count; k++, next++) {
-      Access to =
-          temp_at(x, x->out->temps[next], copy, term_var(chunk), term_var(all.index));
-      const Var *value = var_new(x->c, name_of(x->c->names, "counted"),
-                                 type_scalar(bins->own[next]->elem), x->kern->loc);
-      kern_load_var(&body, value, bin_of(&bins->at[next], all.index));
-      kern_store(&body, to, term_var(value));
-    }
-    all.body = kern_block(&body, NULL, 0);
-    kern_axis(b, all, NULL, 0);
-  }
-}
-
-static const KernHist *into_bins(const Copy *copy, const OwnBins *bins) {
-  KernHist *hists = new_array(KernHist, copy->row->hist_count + 1);
-  for (int h = 0, next = 0; h < copy->row->hist_count; h++) {
-    hists[h] = copy->row->hists[h];
-    if (h && !hists[h].chained) next += hists[h - 1].op.count;
-    hists[h].dests = bins->at + next;
-  }
-  return hists;
-}
-
-static const Kern *fill_copies(Cut *x) {
-  Copy copy = fresh_point(x);
-  Axis grid = chunk_axis(x);
-  KernBuilder b = kern_builder(x->c, x->kern->loc);
-  add_before_row(x, &b, &copy);
-  OwnBins bins = bins_of_chunk(x, &b, &copy, grid.index);
-  clear_bins(x, &b, &copy, &bins);
-  Axis chunk = chunk_of(x, &b, copy.row, grid.index);
-  chunk.hists = into_bins(&copy, &bins);
-  kern_axis(&b, chunk, NULL, 0);
-  copy_bins(x, &b, &copy, &bins, grid.index);
-  return in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "copies");
-}
-
-static void see_check(KernVisitor *v, const KernStm *stm) {
-  if (stm->kind == KERN_CHECK) *(bool *)v->state = true;
-}
-
-static bool has_checks(const KernBlock *block) {
-  bool checks = false;
-  KernVisitor v = { .stm = see_check, .state = &checks };
-  kern_visit_block(&v, block);
-  return checks;
-}
-
-// The operator, which is not applied to the neutral element of a bin without elements if it may
-// fail (Note [Nothing to combine] in imp/lower/acc.c).
-static const KernOp *joining(Cut *x, const KernOp *op) {
-  if (!has_checks(op->block)) return op;
-  KernBuilder b = kern_builder(x->c, x->kern->loc), none = b;
-  const Var *const *left = op->params, *const *right = op->params + op->count;
-  const Term *differs = term_bool(false);
-  const Var **made = new_array(const Var *, op->count + 1);
-  for (int k = 0; k < op->count; k++) {
-    const Term *one = term_op2(OP_NE, term_var(right[k]), op->neutral[k]);
-    differs = k ? term_or(differs, one) : one;
-    made[k] = var_new(x->c, name_of(x->c->names, "joined"), left[k]->type, x->kern->loc);
-  }
-  const KernBlock *keeps = kern_block(&none, terms_of(left, op->count), op->count);
-  kern_add(&b, (KernStm){ .kind = KERN_IF,
-                          .binders = made,
-                          .binder_count = op->count,
-                          .u.cond = { differs, op->block, keeps, 0 } });
-  KernOp join = *op;
-  join.block = kern_block(&b, terms_of(made, op->count), op->count);
-  return mem_copy(&join, sizeof join);
-}
-
-// dest[bin] = op dest[bin] (copies[..][bin]), for each bin of one histogram
-static void combine_bins(Cut *x, KernBuilder *b, const Copy *copy, const KernHist *hist,
-                         int first, const Var *bin) {
-  int count = hist->op.count;
-  const Term **inits = new_array(const Term *, count + 1);
-  const Var **olds = new_array(const Var *, count + 1),
-            **values = new_array(const Var *, count + 1),
-            **sums = new_array(const Var *, count + 1);
-  Axis over = { .index = kern_index(x->c, "c", x->kern->loc),
-                .width = x->out->count,
-                .role = AXIS_REDUCE,
-                .ops = joining(x, &hist->op),
-                .op_count = 1,
-                .inits = inits };
-  KernBuilder body = kern_builder(x->c, x->kern->loc);
-  for (int k = 0; k < count; k++) {
-    CoreType type = hist->op.params[k]->type;
-    olds[k] = var_new(x->c, name_of(x->c->names, "old"), type, x->kern->loc);
-    values[k] = var_new(x->c, name_of(x->c->names, "part"), type, x->kern->loc);
-    sums[k] = var_new(x->c, name_of(x->c->names, "sum"), type, x->kern->loc);
-    kern_load_var(b, olds[k], bin_of(&hist->dests[k], bin));
-    inits[k] = term_var(olds[k]);
-    kern_load_var(
-        &body, values[k],
-        temp_at(x, x->out->temps[first + k], copy, term_var(over.index), term_var(bin)));
-  }
-  over.body = kern_block(&body, terms_of(values, count), count);
-  kern_axis(b, over, sums, count);
-  for (int k = 0; k < count; k++)
-    kern_store(b, bin_of(&hist->dests[k], bin), term_var(sums[k]));
-}
-
-static bool have_equal_bins(const Axis *row) {
-  for (int h = 1; h < row->hist_count; h++)
-    if (!term_same(row->hists[h].width, row->hists[0].width)) return false;
-  return true;
-}
-
-// Histograms of as many bins go through them together.
-static const Kern *combine_equal(Cut *x, const Copy *copy) {
-  KernBuilder body = kern_builder(x->c, x->kern->loc);
-  Axis bins = all_bins(x, &copy->row->hists[0]);
-  bins.bind = BIND_GRID;
-  for (int h = 0, first = 0; h < copy->row->hist_count; h++) {
-    if (copy->row->hists[h].chained) continue;
-    combine_bins(x, &body, copy, &copy->row->hists[h], first, bins.index);
-    first += copy->row->hists[h].op.count;
-  }
-  return in_grid(x, copy, &bins, kern_block(&body, NULL, 0), "combine");
-}
-
-static const Kern *combine_copies(Cut *x) {
-  Copy copy = fresh_point(x);
-  if (have_equal_bins(copy.row)) return combine_equal(x, &copy);
-  KernBuilder b = kern_builder(x->c, x->kern->loc);
-  for (int h = 0, first = 0; h < copy.row->hist_count; h++) {
-    const KernHist *hist = &copy.row->hists[h];
-    if (hist->chained) continue;
-    Axis bins = all_bins(x, hist);
-    KernBuilder body = kern_builder(x->c, x->kern->loc);
-    combine_bins(x, &body, &copy, hist, first, bins.index);
-    first += hist->op.count;
-    bins.body = kern_block(&body, NULL, 0);
-    kern_axis(&b, bins, NULL, 0);
-  }
-  return in_grid(x, &copy, NULL, kern_block(&b, NULL, 0), "combine");
+  return cut_in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), "chunks");
 }
 
 // ---- the phases
@@ -711,9 +457,9 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
 
 static void add_phases(Cut *x) {
   if (x->row->role == AXIS_HIST) {
-    make_copies(x);
-    add_phase(x->out, fill_copies(x), USE_CHUNKS);
-    add_phase(x->out, combine_copies(x), USE_POINTS);
+    cut_make_copies(x);
+    add_phase(x->out, cut_fill_copies(x), USE_CHUNKS);
+    add_phase(x->out, cut_combine_copies(x), USE_POINTS);
     return;
   }
   make_partials(x);
@@ -765,7 +511,7 @@ bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
 bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
   const HistChunks *hist = seg->hist;
   const Kern *combine = hist ? kern_inline(c, hist->combine) : NULL;
-  if (!hist || has_checks(combine->body)) return false;
+  if (!hist || kern_has_checks(combine->body)) return false;
   KernBuilder b = kern_builder(c, seg->kern->loc);
   const Term *items = term_tuning(kern_chunk_param(c, seg, "items")),
              *wanted = term_ceil_div(items, term_max(hist->rows, term_i64(1))),
