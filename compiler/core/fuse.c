@@ -363,6 +363,7 @@ static void fuse_statements(Graph *g) {
 typedef struct FuseScope {
   Compiler *c;
   bool is_inner;  // within the function of an operator
+  bool in_loop;
 } FuseScope;
 
 static bool has_two_soacs(const Body *body) {
@@ -386,7 +387,7 @@ static const Body *join_concats(const FuseScope *f, const Body *body) {
   Graph *g = graph_new(f->c, body);
   g->is_inner = f->is_inner;
   fuse_vertically(g, statements_of(g));
-  return fuse_joined(f->c, graph_body(g, body), f->is_inner);
+  return fuse_joined(f->c, graph_body(g, body), f->is_inner, f->in_loop);
 }
 
 static bool has_scatter(const Body *body) {
@@ -421,7 +422,8 @@ static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Stm *stms = new_array(Stm, body->stm_count);
   for (int i = 0; i < body->stm_count; i++) {
     stms[i] = body->stms[i];
-    FuseScope within = { c, f->is_inner || exp_is_soac(stms[i].exp) };
+    FuseScope within = { c, f->is_inner || exp_is_soac(stms[i].exp),
+                         f->in_loop || stms[i].exp->kind == EXP_LOOP };
     CoreMapper inner = { .body = fuse_inner, .state = &within };
     stms[i].exp = core_map_exp(&inner, stms[i].exp);
   }
@@ -434,7 +436,7 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body) {
 }
 
 static const Body *fuse_body(Compiler *c, const Body *body) {
-  return fuse_in(&(FuseScope){ c, false }, body);
+  return fuse_in(&(FuseScope){ c, false, false }, body);
 }
 
 const Core *fuse(Compiler *c, const Core *core) {

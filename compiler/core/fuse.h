@@ -43,6 +43,7 @@ typedef struct Graph {
   Map *uses;       // Var -> int *: how many nodes and body results mention it
   Map *sources;    // Var -> Var: what a view (reshape, slice, ...) shows
   bool is_inner;   // the body is within the function of an operator
+  bool in_loop;    // or in a loop
 } Graph;
 
 Graph *graph_new(Compiler *c, const Body *body);
@@ -93,7 +94,7 @@ const Body *fuse_interleaved(Compiler *c, const Body *body);
 
 // Concats of what scalar code makes, or what a map alone reads, as one map each (fuse_joined.c);
 // within operators only the latter.
-const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner);
+const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner, bool in_loop);
 
 // Scatters whose places are a few sums of their elements' numbers as maps (fuse_placed.c).
 const Body *fuse_placed(Compiler *c, const Body *body);

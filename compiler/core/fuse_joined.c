@@ -81,12 +81,21 @@ static int times_among(const Exp *concat, Atom array) {
   return times;
 }
 
+// A loop puts few numbers before or behind an array: a map need not copy that for the next round.
+// Short arrays of known size are straight code.
+static bool moves_on(const JoinedConcat *j, const Node *made, int rank) {
+  const Exp *e = made->stm.exp;
+  return j->g->in_loop && e->kind == EXP_ARRAY && rank == 1 && e->u.array.count > 0 &&
+         e->u.array.count <= MOST_NAMED &&
+         j->node->stm.exp->u.concat.count.kind == ATOM_VAR;
+}
+
 static void take_part(JoinedConcat *j, Atom array, int rank, int *budget) {
   const Node *made = graph_producer(j->g, array);
   if (!made) return;
   ExpKind kind = made->stm.exp->kind;
   int left = *budget;
-  j->gains |= kind == EXP_REPLICATE || kind == EXP_IOTA;
+  j->gains |= kind == EXP_REPLICATE || kind == EXP_IOTA || moves_on(j, made, rank);
   if (kind != EXP_MAP || graph_uses(j->g, array.u.var) != 1 ||
       times_among(j->node->stm.exp, array) != 1 ||
       !graph_can_wait(j->g, made, wanted(j)) ||
@@ -253,9 +262,10 @@ static Map *find_joined(const Graph *g, Map *gone) {
   return found;
 }
 
-const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner) {
+const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner, bool in_loop) {
   Graph *g = graph_new(c, body);
   g->is_inner = is_inner;
+  g->in_loop = in_loop;
   Map *gone = map_new(NULL);
   Map *found = find_joined(g, gone);
   Builder b = builder_new(c, (Loc){ 0 });
