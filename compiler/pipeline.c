@@ -70,6 +70,12 @@ static bool run_distribute(Compiler *c, Program *p, const Pass *pass) {
   return p->core != NULL;
 }
 
+static bool run_gapped(Compiler *c, Program *p, const Pass *pass) {
+  (void)pass;
+  p->core = flat_gapped_rows(c, p->core, !p->flatten.workers);
+  return true;
+}
+
 bool pipeline_read_recipes(Compiler *c, Program *p) {
   if (!p->recipes) p->recipes = new (RecipeBook);
   vec_each (const RecipeAttr *, recipe, &p->checked->recipes)
@@ -186,6 +192,8 @@ static const Pass passes[] = {
     "a version uses a part of what its context offers" },
   { "distribute",     STAGE_FLAT,    run_distribute, NULL,
     "with --mpi: every worker runs a block of what is in parallel, once versions are final" },
+  { "gapped-rows",    STAGE_FLAT,    run_gapped,    NULL,
+    "rows that do not lie side by side would be copied for each of their elements" },
   { "imp",            STAGE_IMP,     run_lower,     NULL,
     "seg-ops become kernels, arrays blocks of memory" },
 };

@@ -92,6 +92,10 @@ const Core *flat_without_lone_groups(Compiler *c, const Core *flat);
 // Flat -> Flat: literals of literals on the host are one.
 const Core *flat_tables(Compiler *c, const Core *flat);
 
+// Flat -> Flat: elements of reshapes that would be copies are those of what is reshaped, of which
+// the host may join dimensions.
+const Core *flat_gapped_rows(Compiler *c, const Core *flat, bool join);
+
 // Flat -> Flat: for several workers (workers.h), of which each does a part.  blocks: the parameters
 // that entry points name so hold this worker's rows, and so do results of as many.
 const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks);
