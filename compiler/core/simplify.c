@@ -178,8 +178,9 @@ static void note_ops(Simplify *s, const RedOp *ops, int count) {
     note_lambda(s, &ops[i].op);
 }
 
-// The variable takes the values 0 .. limit - 1 in turn.
+// The variable takes the values 0 .. limit - 1 in turn: where it has one, there are some.
 static void note_counter(Simplify *s, const Var *var, Atom limit) {
+  simplify_assume_at_least(s, limit, 1);
   simplify_assume_at_least(s, atom_var(var), 0);
   simplify_assume_below(s, atom_var(var), limit);
   simplify_learn(s, var)->counts = true;
@@ -255,20 +256,50 @@ static void note_inner_params(Simplify *s, const Exp *exp) {
   }
 }
 
+enum { MOST_LIMITS = 4 };
+
+// What a condition compares is below these; results of its branches may be, too.
+typedef struct Compared {
+  Atom at[MOST_LIMITS];
+  int count;
+} Compared;
+
 // What signed results of a branch may be.
 typedef struct Extent {
   int64_t low, high;
+  unsigned below;  // a bit for each of the limits
 } Extent;
 
-static Extent extent_of(const Simplify *s, Atom a) {
+static Extent extent_of(const Simplify *s, Atom a, const Compared *limits) {
   bool is_signed = !atom_type(a).rank && prim_is_signed(atom_type(a).elem);
-  if (!is_signed) return (Extent){ INT64_MIN, INT64_MAX };
-  return (Extent){ simplify_lower(s, a), simplify_upper(s, a) };
+  if (!is_signed) return (Extent){ INT64_MIN, INT64_MAX, 0 };
+  Extent out = { simplify_lower(s, a), simplify_upper(s, a), 0 };
+  for (int i = 0; i < limits->count; i++)
+    if (atom_type(limits->at[i]).elem == atom_type(a).elem &&
+        simplify_is_below(s, a, limits->at[i]))
+      out.below |= 1u << i;
+  return out;
+}
+
+// n for the condition i == n - 1 of an i < n.
+static Compared limits_of(const Simplify *s, Atom condition) {
+  Compared limits = { 0 };
+  const Exp *e = simplify_def(s, condition);
+  bool compares =
+      e && e->kind == EXP_OP && op_arity(e->u.op.op) == 2 && prim_is_signed(e->u.op.type);
+  for (int i = 0; compares && i < 2; i++) {
+    Atom a = e->u.op.args[i];
+    const Known *k = a.kind == ATOM_VAR ? map_get(s->known, a.u.var) : NULL;
+    for (const Bound *b = k ? k->below : NULL; b && limits.count < MOST_LIMITS;
+         b = b->next)
+      if (b->limit.kind == ATOM_VAR) limits.at[limits.count++] = b->limit;
+  }
+  return limits;
 }
 
 // In a branch the condition is known, and what follows from it.
 static const Body *simplify_branch(CoreMapper *m, const Body *body, Atom condition,
-                                   bool holds, Extent *extents) {
+                                   bool holds, const Compared *limits, Extent *extents) {
   Simplify *s = m->state;
   int mark = simplify_mark(s);
   simplify_assume(s, condition, holds);
@@ -276,7 +307,7 @@ static const Body *simplify_branch(CoreMapper *m, const Body *body, Atom conditi
   body = simplify_body(m, body);
   subst_put(s->subst, condition.u.var, condition);
   for (int i = 0; i < body->result_count; i++)
-    extents[i] = extent_of(s, body->results[i]);
+    extents[i] = extent_of(s, body->results[i], limits);
   simplify_forget(s, mark);
   return body;
 }
@@ -287,12 +318,18 @@ static const Exp *simplify_branches(CoreMapper *m, const Exp *exp,
   if (condition.kind == ATOM_CONST) return core_map_exp(m, exp);
   int count = exp->u.cond.then_body->result_count;
   Extent *a = new_array(Extent, count), *b = new_array(Extent, count);
-  const Body *then_body = simplify_branch(m, exp->u.cond.then_body, condition, true, a);
-  const Body *else_body = simplify_branch(m, exp->u.cond.else_body, condition, false, b);
+  Compared limits = limits_of(m->state, condition);
+  const Body *then_body =
+      simplify_branch(m, exp->u.cond.then_body, condition, true, &limits, a);
+  const Body *else_body =
+      simplify_branch(m, exp->u.cond.else_body, condition, false, &limits, b);
   for (int i = 0; i < count; i++) {
     int64_t low = a[i].low < b[i].low ? a[i].low : b[i].low;
     int64_t high = a[i].high > b[i].high ? a[i].high : b[i].high;
     simplify_learn_range(m->state, binders[i], low, high);
+    for (int k = 0; k < limits.count; k++)
+      if (a[i].below & b[i].below & 1u << k)
+        simplify_learn_below(m->state, binders[i], limits.at[k]);
   }
   return exp_if_again(exp, then_body, else_body);
 }

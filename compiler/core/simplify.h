@@ -66,6 +66,7 @@ void simplify_forget(Simplify *s, int mark);
 void simplify_assume(Simplify *s, Atom condition, bool holds);
 // The variable lies between these for as long as it is in scope; extremes say nothing.
 void simplify_learn_range(Simplify *s, const Var *var, int64_t low, int64_t high);
+void simplify_learn_below(Simplify *s, const Var *var, Atom limit);  // likewise
 void simplify_assume_at_least(Simplify *s, Atom a, int64_t least);
 void simplify_assume_below(Simplify *s, Atom a, Atom limit);
 

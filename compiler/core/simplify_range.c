@@ -483,6 +483,13 @@ void simplify_learn_range(Simplify *s, const Var *var, int64_t low, int64_t high
     k->below = new_node(Bound, .limit = atom_i64(high + 1), .next = k->below);
 }
 
+void simplify_learn_below(Simplify *s, const Var *var, Atom limit) {
+  Known *k = simplify_learn(s, var);
+  for (const Bound *b = k->below; b; b = b->next)
+    if (atom_equal(b->limit, limit)) return;
+  k->below = new_node(Bound, .limit = limit, .next = k->below);
+}
+
 static void assume_less(Simplify *s, Atom a, Atom b) {
   int64_t least = simplify_lower(s, a);
   simplify_assume_below(s, a, b);

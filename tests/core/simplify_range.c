@@ -152,6 +152,27 @@ static void junctions_know_their_parts(Compiler *c) {
   }
 }
 
+// xs[if i == border then far else i + step]
+static bool ring_needs_check(Compiler *c, bool at_end, int64_t step) {
+  Frame f = frame_new(c);
+  Builder yes = builder_new(c, nowhere), no = builder_new(c, nowhere);
+  Atom last = op(&f.inner, OP_SUB, f.n, atom_i64(1)), zero = atom_i64(0);
+  Atom next = op(&f.inner, OP_ADD, f.at, atom_i64(step));
+  Atom border = op(&f.inner, OP_EQ, f.at, at_end ? last : zero),
+       far = at_end ? zero : last;
+  Atom at = core_let(&f.inner, "at",
+                     exp_if(border, core_body(&yes, &far, 1), core_body(&no, &next, 1)));
+  return index_needs_check(&f, at);
+}
+
+static void neighbours_in_a_ring_need_none(Compiler *c) {
+  CHECK(!ring_needs_check(c, false, -1));
+  CHECK(!ring_needs_check(c, true, 1));
+  CHECK(ring_needs_check(c, false, 1));
+  CHECK(ring_needs_check(c, true, -1));
+  CHECK(ring_needs_check(c, false, -2));
+}
+
 // What holds in a branch does not hold after it.
 static void conditions_end_with_their_branch(Compiler *c) {
   Frame f = frame_new(c);
@@ -273,6 +294,7 @@ int main(void) {
   branches_know_their_condition(c);
   sums_below_bound_their_parts(c);
   junctions_know_their_parts(c);
+  neighbours_in_a_ring_need_none(c);
   conditions_end_with_their_branch(c);
   constant_ranges_multiply(c);
   parts_of_any_number(c);
