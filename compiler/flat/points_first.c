@@ -39,10 +39,23 @@ static bool reads_own(const SegOp *seg, const Exp *e) {
   return found == seg->dim_count;
 }
 
+typedef struct OwnReads {
+  const SegOp *seg;
+  bool found;
+} OwnReads;
+
+static void find_own_reads(CoreVisitor *v, const Body *body) {
+  OwnReads *own = v->state;
+  for (int i = 0; i < body->stm_count && !own->found; i++)
+    own->found = reads_own(own->seg, body->stms[i].exp);
+  if (!own->found) core_visit_body(v, body);
+}
+
 static bool has_array_of_points(const SegOp *seg) {
-  for (int i = 0; i < seg->body->stm_count; i++)
-    if (reads_own(seg, seg->body->stms[i].exp)) return true;
-  return false;
+  OwnReads own = { .seg = seg };
+  CoreVisitor v = { .body = find_own_reads, .state = &own };
+  find_own_reads(&v, seg->body);
+  return own.found;
 }
 
 typedef struct RowLoops {

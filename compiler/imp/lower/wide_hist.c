@@ -10,7 +10,7 @@
 #include "imp/lower/bins.h"
 #include "imp/lower/wide.h"
 
-enum { LOCKS = 1 << 16, LOCK_BYTES = 4, MOST_COPIES = 32, COLUMNS = 32 };
+enum { LOCKS = 1 << 16, LOCK_BYTES = 4, MOST_COPIES = 32, COLUMNS = 32, FEW_CHUNKS = 16 };
 
 typedef struct WideHist {
   Code *host;
@@ -322,8 +322,9 @@ typedef struct BinTile {
   const ImpExp *columns, *slices, *column, *slice, *bin, *active;
 } BinTile;
 
-static BinTile open_tile(WideKernel *k, const HistOp *hist, const ImpExp *tiles) {
-  BinTile t = { .columns = imp_min(k->size, imp_i64(COLUMNS)) };
+static BinTile open_tile(WideKernel *k, const HistOp *hist, const ImpExp *tiles,
+                         const ImpExp *columns) {
+  BinTile t = { .columns = columns };
   t.slices = imp_quot(k->size, t.columns);
   t.column = imp_let(k->k->b, "column", imp_rem(k->item, t.columns));
   t.slice = imp_let(k->k->b, "slice", imp_quot(k->item, t.columns));
@@ -366,11 +367,14 @@ static void combine_bin_chunks(LocalHist *s, int op, int first) {
   w.reds = hist->op.count;
   w.layouts = NULL;
   ImpBuilder *b = w.host->b;
-  const ImpExp *columns = imp_min(w.group_size, imp_i64(COLUMNS));
+  // An item sums up few chunks sooner than it adds to a tree.
+  const ImpExp *few = imp_op2(OP_LE, w.chunks, imp_i64(FEW_CHUNKS));
+  const ImpExp *narrow = imp_min(w.group_size, imp_i64(COLUMNS));
+  const ImpExp *columns = imp_let(b, "columns", imp_select(few, w.group_size, narrow));
   const ImpExp *tiles = imp_let(b, "tiles", imp_ceil_div(imp_atom(hist->width), columns));
   const ImpExp *steps = host_doublings(w.host, imp_quot(w.group_size, columns));
   WideKernel k = wide_begin(&w);
-  BinTile t = open_tile(&k, hist, imp_max(tiles, imp_i64(1)));
+  BinTile t = open_tile(&k, hist, imp_max(tiles, imp_i64(1)), columns);
   bind_space(k.k, sums->dims, sums->dim_count - 1, k.segment);
   k.parts = wide_local(&k, "parts", w.group_size);
   sum_chunks(s, &k, &t, first);

@@ -162,12 +162,25 @@ static bool host_decides_comparison(HostChecks *h, const Term *t) {
 
 static bool host_decides(HostChecks *h, const Term *t);
 
-// Of two conditions that one holds: a slice is inside, or empty.
-static bool host_decides_one(HostChecks *h, const Term *a, const Term *b) {
+// What one of two conditions takes, in a single term; NULL: nothing, or it does not decide.
+static const Term *taken(HostChecks *h, const Term *t, bool *decides) {
   int before = h->wanted.count;
-  if (host_decides(h, a)) return true;
+  const Term *all = NULL;
+  *decides = host_decides(h, t);
+  for (int i = before; i < h->wanted.count && *decides; i++)
+    all = all ? term_and(all, h->wanted.at[i]) : h->wanted.at[i];
   h->wanted.count = before;
-  return host_decides(h, b);
+  return all;
+}
+
+// Of two conditions that one holds: a slice is inside, or empty, or there are no points.
+static bool host_decides_one(HostChecks *h, const Term *a, const Term *b) {
+  bool first, second;
+  const Term *x = taken(h, a, &first), *y = taken(h, b, &second);
+  if (first && second && x && y) want(h, term_op2(OP_LOR, x, y));
+  if (first && !second && x) want(h, x);
+  if (second && !first && y) want(h, y);
+  return first || second;
 }
 
 // Can the host tell that the condition holds at all points?  What that takes is wanted then.
