@@ -58,9 +58,11 @@
 #include <strings.h>
 #include <sys/file.h>
 #ifndef RT_LIBRARY
+#  include <poll.h>
 #  include <sched.h>
 #  include <spawn.h>
 #  include <sys/mman.h>
+#  include <sys/resource.h>
 #endif
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -402,7 +404,8 @@ RT_FN void rt_helper_compiled(struct rt_context *ctx, int32_t *state);
 RT_FN int32_t *rt_helper_launches(struct rt_context *ctx, int kernel, bool near);
 RT_FN void rt_helper_launched(struct rt_context *ctx, int32_t *state);
 RT_FN bool rt_rehearses(const struct rt_context *ctx);
-RT_FN bool rt_rehearses_without(const struct rt_context *ctx, int64_t bytes);
+RT_FN bool rt_rehearses_without(const struct rt_context *ctx, const struct rt_mem *mem,
+                                int64_t offset, int64_t bytes);
 RT_FN int rt_helper_note(struct rt_context *ctx, const struct rt_launching *l);
 RT_FN void rt_helper_free(struct rt_context *ctx);
 #  define RT_HELPER_WORD "--helper"  // after the name of a helper

@@ -17,7 +17,8 @@ enum {
   RT_HELPER_SHEET = 3,         // descriptors of the helper
   RT_HELPER_LIFE = 4,          // a pipe that ends when the first process does
   RT_HELPER_VALUES = 1 << 16,  // arrays of more bytes are sent without their elements
-  RT_HELPER_LAUNCHES = 20000   // of a rehearsal
+  RT_HELPER_REHEARSES_MS = 5000,
+  RT_HELPER_LAUNCHES = 20000  // of a rehearsal
 };
 
 enum rt_making { RT_NOT_MADE, RT_FIRST_MAKES, RT_HELPER_MAKES, RT_MADE };

@@ -153,7 +153,9 @@ RT_FN int rt_mem_copy(struct rt_context *ctx, struct rt_mem *to, int64_t to_offs
                       struct rt_mem *from, int64_t from_offset, int64_t bytes) {
   if (bytes <= 0) return RT_OK;
 #ifdef RT_HELPER
-  if (rt_rehearses_without(ctx, bytes)) return RT_OK;
+  if (rt_rehearses_without(ctx, from, from_offset, bytes) ||
+      rt_rehearses_without(ctx, to, to_offset, bytes))
+    return RT_OK;
 #endif
   int status = 0;
   struct rt_task task = rt_task_begin(ctx);
@@ -223,6 +225,12 @@ RT_FN int rt_check_failures(struct rt_context *ctx) {
 RT_FN int rt_read(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                   int64_t bytes, void *out) {
   if (bytes <= 0) return rt_check_failures(ctx);
+#ifdef RT_HELPER
+  if (rt_rehearses_without(ctx, mem, offset, bytes)) {
+    memset(out, 0, (size_t)bytes);
+    return RT_OK;
+  }
+#endif
   struct rt_task task = rt_task_begin(ctx);
   struct rt_place place = { mem->buffer, offset };
   int status = ctx->backend->read(ctx, place, bytes, out, rt_task_event(ctx, &task));
@@ -235,7 +243,7 @@ RT_FN int rt_write(struct rt_context *ctx, struct rt_mem *mem, int64_t offset,
                    int64_t bytes, const void *from) {
   if (bytes <= 0) return RT_OK;
 #ifdef RT_HELPER
-  if (rt_rehearses_without(ctx, bytes)) return RT_OK;
+  if (rt_rehearses_without(ctx, mem, offset, bytes)) return RT_OK;
 #endif
   int status = 0;
   struct rt_task task = rt_task_begin(ctx);

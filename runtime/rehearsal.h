@@ -6,9 +6,12 @@ RT_FN bool rt_rehearses(const struct rt_context *ctx) {
   return ctx->helper && ctx->helper->rehearses;
 }
 
-// Elements that nobody has sent are not worth being copied.
-RT_FN bool rt_rehearses_without(const struct rt_context *ctx, int64_t bytes) {
-  return rt_rehearses(ctx) && bytes > RT_HELPER_VALUES;
+// Elements that nobody has sent are not worth being copied; places that follow from what nobody has
+// computed need not be there.
+RT_FN bool rt_rehearses_without(const struct rt_context *ctx, const struct rt_mem *mem,
+                                int64_t offset, int64_t bytes) {
+  return rt_rehearses(ctx) &&
+         (bytes > RT_HELPER_VALUES || !mem || offset < 0 || offset > mem->bytes - bytes);
 }
 
 RT_FN int rt_helper_note(struct rt_context *ctx, const struct rt_launching *l) {
@@ -144,14 +147,18 @@ RT_FN void rt_helper_make_all(struct rt_context *ctx) {
   }
 }
 
-RT_FN void *rt_helper_live(void *unused) {
-  char byte;
-  ssize_t got;
+// The helper ends with the first process, or where a rehearsal does not end, as it may be in a loop
+// over values that nobody has computed.
+RT_FN void *rt_helper_live(void *helper) {
+  const struct rt_helper *h = (const struct rt_helper *)helper;
+  struct pollfd life = { RT_HELPER_LIFE, POLLIN, 0 };
+  int status = 0;
   do
-    got = read(RT_HELPER_LIFE, &byte, 1);
-  while (got > 0 || (got < 0 && errno == EINTR));
+    status = poll(&life, 1, RT_HELPER_REHEARSES_MS);
+  while ((status < 0 && errno == EINTR) ||
+         (status == 0 && !__atomic_load_n(&h->rehearses, __ATOMIC_ACQUIRE)));
   _exit(0);
-  return unused;
+  return helper;
 }
 
 RT_FN bool rt_sheet_open(struct rt_helper *h) {
@@ -169,10 +176,11 @@ RT_FN bool rt_sheet_open(struct rt_helper *h) {
 RT_FN void rt_helper_main(struct rt_config *cfg) {
   struct rt_helper h;
   pthread_t life;
+  const struct rlimit none = { 0, 0 };
+  setrlimit(RLIMIT_CORE, &none);  // nobody is to see it if it crashes
   memset(&h, 0, sizeof h);
   h.second = true;
-  if (!rt_sheet_open(&h) || pthread_create(&life, NULL, rt_helper_live, NULL) != 0)
-    return;
+  if (!rt_sheet_open(&h) || pthread_create(&life, NULL, rt_helper_live, &h) != 0) return;
   cfg->words = NULL;
   cfg->logging = cfg->profiling = cfg->at_terminal = false;
   cfg->status_file = 0;
