@@ -1039,5 +1039,12 @@ END
 "$flc" dump --recipes half.fl > out
 some 'instructions widen and round f16 in lanes' 'bind n to lane' out
 
+cat > squared.fl << 'END'
+entry main [n] [m] (d: [n][m]f64) : [m][m]f64 =
+  map (\a -> map (\b -> f64.sum (map2 (*) a b)) (transpose d)) (transpose d)
+END
+"$flc" dump --explain squared.fl > out
+some '16 to 31 columns are tiles as well' 'tiles of 4 rows by 1 vectors +<- choice' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -149,6 +149,22 @@ static Candidates smaller_blocks(const Candidates *all) {
   return moving.count ? moving : *all;
 }
 
+// A block of half as many points that is much better than all of those that the best one leaves, or
+// NULL: rows of 16 to 31 columns, where four rows by two vectors are best and one vector is not.
+static const Candidate *half_block(const Candidates *all, const Candidate *best,
+                                   const Candidates *rest) {
+  const Candidate *found = NULL;
+  double least = 0.7 * cheapest(rest)->cost;
+  vec_each (const Candidate *, cand, all) {
+    bool half = cand->recipe.condition && cand->weight > LANES &&
+                2 * cand->weight == best->weight;
+    if (!half || cand->cost >= least) continue;
+    found = cand;
+    least = cand->cost;
+  }
+  return found;
+}
+
 // smaller: what was better needs room between borders.
 static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   Candidates first = smaller ? smaller_blocks(all) : *all;
@@ -158,6 +174,12 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
     bool needs_room = best->recipe.moves && !smaller;
     Candidates rest = others(all, best, needs_room);
     plan.otherwise = choose_plan(&rest, needs_room);
+    const Candidate *half = half_block(all, best, &rest);
+    if (half) {
+      KernPlan next = schedule_plan_of(half);
+      next.otherwise = plan.otherwise;
+      plan.otherwise = mem_copy(&next, sizeof next);
+    }
   }
   return mem_copy(&plan, sizeof plan);
 }
