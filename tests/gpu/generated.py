@@ -7,7 +7,7 @@ import tempfile
 
 TABLE = re.compile(r'static const char \*const (\w+)\[\] = \{((?:\n  "(?:[^"\\\n]|\\.)*",?)*)\n  NULL,\n\};')
 KERNEL = re.compile(r'\{ "([^"]*)", (\w+), (true|false), (true|false), (true|false), (\w+), (\d+), (true|false), "\w*", '
-                    r'(true|false), (-?\d+), (-?\d+), (?:NULL|"[^"]*") \}')
+                    r'(true|false), (-?\d+), (-?\d+), (?:NULL|"[^"]*"), (?:true|false) \}')
 GROUP = 256
 
 
@@ -51,6 +51,8 @@ class Program:
         self.words = tables.get("cuda_words", "") + tables.get("opencl_prelude", "")
         rows = text[text.find("program_kernels[] = {"):]
         self.kernels = [k for k in (Kernel(row, tables) for row in KERNEL.findall(rows)) if k.for_gpu]
+        if not self.problem and "_text, " in rows and not self.kernels:
+            raise ValueError("the table of kernels has rows of another form")
 
     def distinct(self):
         """The kernels without those that have the text of one before them."""
