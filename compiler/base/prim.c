@@ -113,6 +113,13 @@ static const bool commutative[OP_COUNT] = {
 
 bool op_is_commutative(PrimOp op) { return commutative[op]; }
 
+bool op_joins_in_any_order(PrimOp op, PrimType type) {
+  if (type == PRIM_BOOL) return op == OP_LAND || op == OP_LOR;
+  return prim_is_int(type) &&
+         (op == OP_ADD || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR ||
+          op == OP_MIN || op == OP_MAX);
+}
+
 bool op_may_trap(PrimOp op, PrimType operands) {
   if (op == OP_POW) return prim_is_signed(operands);
   bool divides = op == OP_DIV || op == OP_MOD || op == OP_QUOT || op == OP_REM;

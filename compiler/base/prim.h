@@ -49,6 +49,9 @@ int op_arity(PrimOp op);
 bool op_exists(PrimOp op, PrimType operands);
 PrimType op_result(PrimOp op, PrimType operands);
 bool op_is_commutative(PrimOp op);
+// Does the operator join several values of the type to the same in any order, however grouped?
+// Exactly: not on floats.
+bool op_joins_in_any_order(PrimOp op, PrimType type);
 bool op_may_trap(PrimOp op, PrimType operands);  // division by zero, negative integer power
 OpCost op_cost(PrimOp op, PrimType operands);
 bool op_is_cheap(PrimOp op, PrimType operands);  // not dearer than to store its result and read it

@@ -23,10 +23,8 @@ static bool is_plain(const RedOp *op, Atom first) {
   PrimOp by = stm->exp->u.op.op;
   PrimType type = first.u.constant.type;
   const Atom *args = stm->exp->u.op.args;
-  bool sum = by == OP_ADD || by == OP_MUL;
-  bool bits = prim_is_int(type) && (by == OP_MIN || by == OP_MAX || by == OP_AND ||
-                                    by == OP_OR || by == OP_XOR);
-  return (sum || bits) && stm->exp->u.op.type == type &&
+  bool sum = by == OP_ADD || by == OP_MUL || op_joins_in_any_order(by, type);
+  return sum && stm->exp->u.op.type == type &&
          atom_equal(args[0], atom_var(op->op.params[0])) &&
          atom_equal(args[1], atom_var(op->op.params[1])) &&
          atom_equal(first, atom_const(prim_neutral(by, type)));

@@ -37,13 +37,6 @@ typedef struct RoundTotals {
   PrimOp ops[MOST_SUMS];
 } RoundTotals;
 
-static bool may_sum(PrimOp op, PrimType type) {
-  if (type == PRIM_BOOL) return op == OP_LAND || op == OP_LOR;
-  return prim_is_int(type) &&
-         (op == OP_ADD || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR ||
-          op == OP_MIN || op == OP_MAX);
-}
-
 static const LateTotal *late_of(const RoundTotals *s, Atom a) {
   return a.kind == ATOM_VAR ? map_get(s->late, a.u.var) : NULL;
 }
@@ -65,7 +58,8 @@ static PrimType type_of_sum(const RoundTotals *s, int sum) {
 
 // Is it the operator of that sum, or is none known yet?
 static bool joins_by(RoundTotals *s, int sum, PrimOp op) {
-  if (!may_sum(op, type_of_sum(s, sum)) || (s->known[sum] && s->ops[sum] != op))
+  if (!op_joins_in_any_order(op, type_of_sum(s, sum)) ||
+      (s->known[sum] && s->ops[sum] != op))
     return false;
   s->known[sum] = true;
   s->ops[sum] = op;

@@ -27,13 +27,6 @@ typedef struct SumPart {
   KernBuilder *b;
 } SumPart;
 
-static bool may_sum(PrimOp op, PrimType type) {
-  if (type == PRIM_BOOL) return op == OP_LAND || op == OP_LOR;
-  return prim_is_int(type) &&
-         (op == OP_ADD || op == OP_MUL || op == OP_AND || op == OP_OR || op == OP_XOR ||
-          op == OP_MIN || op == OP_MAX);
-}
-
 // What joins the param to give the term, or NULL; `*none`: nothing, the term is the param.
 static const Term *joined_by(const LoopSums *s, SumPart *j, const Term *t, bool *none);
 
@@ -41,7 +34,8 @@ static const Term *joined_by_op(const LoopSums *s, SumPart *j, const Term *t,
                                 bool *none) {
   PrimOp op = t->u.op.op;
   const Term *a = t->u.op.args[0], *b = t->u.op.args[1];
-  if (!may_sum(op, t->type) || t->u.op.operands != t->type || (j->known && j->op != op))
+  if (!op_joins_in_any_order(op, t->type) || t->u.op.operands != t->type ||
+      (j->known && j->op != op))
     return NULL;
   j->op = op;
   j->known = true;
