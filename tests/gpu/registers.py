@@ -22,8 +22,8 @@ STORED = os.path.join(HERE, "registers.txt")
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAMS = ["tests/gpu/kernels.fl", "benchmarks/matmul.fl", "benchmarks/locvolcalib.fl"]
 SLACK = 0.1
-# Kernels that only move elements are alike: the first few of each kind stand for all.
-MOVES = {"turn_rows", "turn_matrices", "transpose", "copy"}
+# Kernels that only move elements or combine what groups left are alike: the first few of each kind stand for all.
+MOVES = {"turn_rows", "turn_matrices", "transpose", "copy", "segscan_clear", "segred_combine", "segscan_combine", "seghist_combine"}
 FEW = 4
 COUNTS = re.compile(r"Compiling entry function 'flc_kernel_(\d+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)

@@ -34,7 +34,7 @@ fi
 "$flc" lib "$here/faults.fl" -o faults --prefix faults
 cc $sanitize -std=gnu99 $warnings -I. "$here/faults.c" "$here/../runtime/faulty_opencl.c" faults.c \
   -lOpenCL -lm -ldl -pthread -o faults
-./faults "${FAULTS_EVERY:-10}"
+./faults "${FAULTS_EVERY:-20}"
 
 # The same text is C++, and clang agrees.
 for cxx in g++ clang++; do
