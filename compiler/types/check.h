@@ -385,6 +385,11 @@ typedef struct Poly Poly;
 typedef enum PolyAnswer { POLY_EQUAL, POLY_DIFFERENT, POLY_SOLVED, POLY_OPEN } PolyAnswer;
 // Compares two sizes as polynomials.
 PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value);
+// Whether sizes that are equal as polynomials are constants, or sums and differences of the same
+// products: n + 1 and 1 + n, but not n - 1 + 1 and n.
+bool size_alike(const Size *a, const Size *b);
+// a - b; simple if b is zero or the difference is a constant.
+const Size *size_minus(const Size *a, const Size *b);
 // The polynomial in a canonical form, so that equal ones read alike.
 const Size *size_simplify(const Size *size);
 

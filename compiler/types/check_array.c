@@ -34,7 +34,7 @@ static bool is_i64(const Type *type) {
 static const Size *difference(Check *k, const AstExp *from, const AstExp *to) {
   const Size *a = from ? size_of_exp(k, from) : size_const(0, (Loc){ 0 });
   const Size *b = size_of_exp(k, to);
-  return a && b ? size_simplify(size_binary(SIZE_SUB, b, a)) : NULL;
+  return a && b ? size_minus(b, a) : NULL;
 }
 
 // Whether a second element is that of a step by one, as in 0..1..<n.
@@ -82,7 +82,7 @@ static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
   if (all) return whole;
   if (dim->to) {
     const Size *size = difference(k, dim->from, dim->to);
-    return size ? size : unknown_size(k, node);
+    return size ? size_simplify(size) : unknown_size(k, node);
   }
   const Size *from = size_of_exp(k, dim->from);
   if (!from) return unknown_size(k, node);

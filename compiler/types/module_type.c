@@ -214,6 +214,18 @@ static const Member *find_path(const Signature *s, const AstName *name) {
   return find_type(s, name->name, SPEC_TYPE);
 }
 
+// A parameter of the abstract type that may stand for more than the one it is given in `with` may;
+// -1 if there is none.
+static int narrowed_param(const AstTypeParamVec *wanted, const AstTypeParamVec *given) {
+  for (int i = 0; i < given->count; i++) {
+    int from = wanted->at[i].kind, to = given->at[i].kind;
+    bool plain = to == TYPE_PARAM_TYPE && from != TYPE_PARAM_TYPE;
+    bool sizes = to == TYPE_PARAM_SIZE_LIFTED && from == TYPE_PARAM_LIFTED;
+    if ((from == TYPE_PARAM_SIZE) != (to == TYPE_PARAM_SIZE) || plain || sizes) return i;
+  }
+  return -1;
+}
+
 static const Signature *with_signature(Check *k, const AstModType *type) {
   const Signature *s = signature_of(k, type->u.with.of);
   if (!k->opaque || s->any) return s;
@@ -234,6 +246,14 @@ static const Signature *with_signature(Check *k, const AstModType *type) {
   if (wanted != spec.params.count) {
     error(k->c, name->loc, "type `%s` takes %d argument%s, found %d", name->name, wanted,
           wanted == 1 ? "" : "s", spec.params.count);
+    return s;
+  }
+  int narrowed = wanted ? narrowed_param(member->type->params, &spec.params) : -1;
+  if (narrowed >= 0) {
+    const AstTypeParam *param = &spec.params.at[narrowed];
+    error(k->c, param->loc, "the parameter `%s` stands for less than that of type `%s`",
+          param->name, name->name);
+    note(k->c, member->type->params->at[narrowed].loc, "declared so here");
     return s;
   }
   TypeSubst subst = { 0 };

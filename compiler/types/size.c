@@ -232,7 +232,7 @@ static bool unify_expressions(Check *k, const Size *e, const Size *a) {
   SizeVar *var = NULL;
   const Size *value = NULL;
   switch (poly_solve(e, a, &var, &value)) {
-  case POLY_EQUAL: return true;
+  case POLY_EQUAL: return size_alike(e, a) || different(k, e, a);
   case POLY_DIFFERENT: return different(k, e, a);
   case POLY_SOLVED:
     // A variable that is in what it ought to equal: n = n + n holds for 0 only, which nobody means.

@@ -1,4 +1,5 @@
-// Sizes as polynomials: two sizes are equal if their normal forms are.
+// Sizes as polynomials: two sizes are equal if their normal forms are, and nothing cancels in one of
+// them that does not in the other.
 //
 // A polynomial is a sum of terms, a term a coefficient times a product of factors: names, open
 // variables, and expressions such as `f n`, `n / 2` or `r.a`, which are opaque but for their parts.
@@ -22,6 +23,7 @@ typedef struct PolyTerm {
 
 struct Poly {
   Vec(PolyTerm) terms;
+  bool apart;  // terms of opposite signs do not cancel
 };
 
 static int compare_sizes(const Size *a, const Size *b);
@@ -104,13 +106,22 @@ static int compare_products(const FactorVec *a, const FactorVec *b) {
   return 0;
 }
 
+static bool is_negative_term(const PolyTerm *t) {
+  return big_compare(t->coefficient, big_of(0)) < 0;
+}
+
+// The order of terms; where they are kept apart, of equal products the negative one first.
+static int compare_terms(const Poly *p, const PolyTerm *a, const PolyTerm *b) {
+  int order = compare_products(&a->factors, &b->factors);
+  if (order != 0 || !p->apart) return order;
+  return (int)is_negative_term(b) - (int)is_negative_term(a);
+}
+
 static void add_term(Poly *p, PolyTerm term) {
   int i = 0;
-  while (i < p->terms.count &&
-         compare_products(&p->terms.at[i].factors, &term.factors) < 0)
+  while (i < p->terms.count && compare_terms(p, &p->terms.at[i], &term) < 0)
     i++;
-  bool found =
-      i < p->terms.count && compare_products(&p->terms.at[i].factors, &term.factors) == 0;
+  bool found = i < p->terms.count && compare_terms(p, &p->terms.at[i], &term) == 0;
   if (found) {
     term.coefficient = big_add(p->terms.at[i].coefficient, term.coefficient);
     p->terms.at[i] = term;
@@ -150,7 +161,7 @@ static FactorVec merge(const FactorVec *a, const FactorVec *b) {
 }
 
 static Poly *multiply(const Poly *a, const Poly *b) {
-  Poly *p = new (Poly);
+  Poly *p = new_node(Poly, .apart = a->apart);
   for (int i = 0; i < a->terms.count; i++)
     for (int j = 0; j < b->terms.count; j++) {
       const PolyTerm *s = &a->terms.at[i], *t = &b->terms.at[j];
@@ -160,46 +171,46 @@ static Poly *multiply(const Poly *a, const Poly *b) {
   return p;
 }
 
-static Poly *of_factor(int id, const Size *size) {
-  Poly *p = new (Poly);
+static Poly *of_factor(int id, const Size *size, bool apart) {
+  Poly *p = new_node(Poly, .apart = apart);
   PolyTerm t = { .coefficient = big_of(1) };
   vec_push(&t.factors, (Factor){ id, size });
   add_term(p, t);
   return p;
 }
 
-static Poly *poly_of(const Size *size);
+static Poly *poly_of(const Size *size, bool apart);
 
-static Poly *of_tree(const Size *size) {
+static Poly *of_tree(const Size *size, bool apart) {
   const SizeTree *tree = size->u.exp.tree;
-  if (tree->op == SIZE_CALL) return of_factor(tree->node->u.name.binding->id, size);
-  if (tree->op > SIZE_CALL) return of_factor(0, size);
-  Poly *a = poly_of(tree->parts[0]);
-  const Poly *b = poly_of(tree->parts[1]);
+  if (tree->op == SIZE_CALL)
+    return of_factor(tree->node->u.name.binding->id, size, apart);
+  if (tree->op > SIZE_CALL) return of_factor(0, size, apart);
+  Poly *a = poly_of(tree->parts[0], apart);
+  const Poly *b = poly_of(tree->parts[1], apart);
   if (tree->op == SIZE_MUL && a->terms.count * b->terms.count > MAX_TERMS)
-    return of_factor(0, size);
+    return of_factor(0, size, apart);
   if (tree->op == SIZE_MUL) return multiply(a, b);
   add_scaled(a, b, big_of(tree->op == SIZE_ADD ? 1 : -1));
   return a;
 }
 
-static Poly *poly_of(const Size *size) {
+static Poly *poly_of(const Size *size, bool apart) {
   size = size_resolve(size);
-  Poly *p = new (Poly);
+  Poly *p = new_node(Poly, .apart = apart);
   switch (size->kind) {
   case SIZE_CONST: add_term(p, (PolyTerm){ .coefficient = size->u.constant }); return p;
   case SIZE_NAME:
-    if (size->u.name->known) return poly_of(size->u.name->known);
-    return of_factor(size->u.name->id, size);
-  case SIZE_EXP: return of_tree(size);
-  case SIZE_VAR: return of_factor(size->u.var->id, size);
+    if (size->u.name->known) return poly_of(size->u.name->known, apart);
+    return of_factor(size->u.name->id, size, apart);
+  case SIZE_EXP: return of_tree(size, apart);
+  case SIZE_VAR: return of_factor(size->u.var->id, size, apart);
   case SIZE_ANY: return p;
   }
   return p;
 }
 
-static int compare_sizes(const Size *a, const Size *b) {
-  const Poly *p = poly_of(a), *q = poly_of(b);
+static int compare_polys(const Poly *p, const Poly *q) {
   if (p->terms.count != q->terms.count) return p->terms.count - q->terms.count;
   for (int i = 0; i < p->terms.count; i++) {
     const PolyTerm *s = &p->terms.at[i], *t = &q->terms.at[i];
@@ -208,6 +219,19 @@ static int compare_sizes(const Size *a, const Size *b) {
     if (order != 0) return order;
   }
   return 0;
+}
+
+static int compare_sizes(const Size *a, const Size *b) {
+  return compare_polys(poly_of(a, false), poly_of(b, false));
+}
+
+static bool poly_is_constant(const Poly *p) {
+  return p->terms.count == 0 || (p->terms.count == 1 && !p->terms.at[0].factors.count);
+}
+
+bool size_alike(const Size *a, const Size *b) {
+  if (poly_is_constant(poly_of(a, false))) return true;
+  return compare_polys(poly_of(a, true), poly_of(b, true)) == 0;
 }
 
 static bool has_var(const Size *size) {
@@ -250,7 +274,13 @@ static const Size *size_of_poly(const Poly *p) {
   return size;
 }
 
-const Size *size_simplify(const Size *size) { return size_of_poly(poly_of(size)); }
+const Size *size_simplify(const Size *size) { return size_of_poly(poly_of(size, false)); }
+
+const Size *size_minus(const Size *a, const Size *b) {
+  const Size *size = size_binary(SIZE_SUB, a, b);
+  const Poly *p = poly_of(size, false), *q = poly_of(b, false);
+  return q->terms.count == 0 || poly_is_constant(p) ? size_of_poly(p) : size;
+}
 
 // The variable that occurs as a term of its own with coefficient 1 or -1, if all is open but it.
 static SizeVar *linear_var(const Poly *p, int *at) {
@@ -287,8 +317,8 @@ static bool is_negative(const Poly *p) {
 }
 
 PolyAnswer poly_solve(const Size *e, const Size *a, SizeVar **var, const Size **value) {
-  Poly *p = poly_of(e);
-  add_scaled(p, poly_of(a), big_of(-1));
+  Poly *p = poly_of(e, false);
+  add_scaled(p, poly_of(a, false), big_of(-1));
   if (p->terms.count == 0) return POLY_EQUAL;
   if (!poly_has_var(p)) return POLY_DIFFERENT;
   int at = 0;

@@ -256,5 +256,5 @@ const char *type_text(const Type *type) {
 const char *size_text(const Size *size) {
   Text *t = text_new();
   add_size(t, size, 0);
-  return text_format("%s", text_str(t));
+  return *text_str(t) ? text_format("%s", text_str(t)) : "_";
 }
