@@ -42,31 +42,7 @@ static Name *field_names(const Type *record) {
   return names;
 }
 
-// Whether a constant of the type in the type of its definition has elements of which each use has
-// its own: nobody can have made them before.
-static bool is_made_by_use(const Binding *binding, const Type *type) {
-  type = type_resolve(type);
-  if (type->kind == TYPE_ARRAY) return is_made_by_use(binding, type->u.array.elem);
-  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
-    if (is_made_by_use(binding, type->u.record.fields[i].type)) return true;
-  for (int i = 0; type->kind == TYPE_PARAM && i < binding->types.count; i++)
-    if (binding->types.at[i] == type->u.param) return true;
-  return false;
-}
-
-static const Alias *constant_alias(const Binding *binding, const Alias *all,
-                                   const Type *type) {
-  type = type_resolve(type);
-  if (type->kind == TYPE_ARRAY && is_made_by_use(binding, type)) return NULL;
-  if (type->kind != TYPE_RECORD) return all;
-  int count = type->u.record.count;
-  const Alias **fields = new_array(const Alias *, count);
-  for (int i = 0; i < count; i++)
-    fields[i] = constant_alias(binding, all, type->u.record.fields[i].type);
-  return alias_record(field_names(type), fields, count);
-}
-
-// A constant at top level is a root that nobody may consume, and so is what a function gives that
+// A constant at top level, of any type or size too, is a root that nobody may consume, and so is what a function gives that
 // gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
   bool functions = is_functions(type) && !binding->shares_constant;
@@ -74,7 +50,6 @@ static const Alias *top_alias(Consume *u, const Binding *binding, const Type *ty
   Root *root = new_node(Root, .kind = ROOT_TOP, .binding = binding,
                         .id = u->k->c->next_id++, .depth = -1);
   const Alias *alias = alias_of_root(root);
-  if (binding->types.count) alias = constant_alias(binding, alias, binding->type);
   map_put(u->aliases, binding, alias);
   return alias;
 }
