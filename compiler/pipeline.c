@@ -36,7 +36,9 @@ static bool run_check(Compiler *c, Program *p, const Pass *pass) {
 
 static bool run_elaborate(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
-  p->core = elaborate(c, p->checked);
+  const Core *core = elaborate(c, p->checked);
+  // Without what nothing needs, so that the interpreter reports no errors that devices do not.
+  p->core = core ? dead(c, core) : NULL;
   return p->core != NULL;
 }
 

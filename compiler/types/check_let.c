@@ -63,6 +63,14 @@ static void note_value(Check *k, const AstExp *exp) {
   if (size && size_is_small(size)) name->known = size;
 }
 
+// let _ = assert c e in ..
+static void warn_unchecked(Check *k, const AstExp *exp) {
+  bool unused = exp->u.let.pat->kind == AST_PAT_WILDCARD;
+  if (!unused || exp->u.let.value->kind != AST_ASSERT) return;
+  warning(k->c, exp->u.let.value->loc,
+          "this assertion is not checked, as nothing needs its value");
+}
+
 const Type *infer_let(Check *k, AstExp *exp) {
   int mark = scope_mark(k), equations = k->equations.count;
   if (!exp->u.let.sizes.count)
@@ -70,6 +78,7 @@ const Type *infer_let(Check *k, AstExp *exp) {
   const Type *value = infer(k, exp->u.let.value);
   k->level++;
   check_let_value(k, exp, value);
+  warn_unchecked(k, exp);
   size_equations_solve(k, equations, false);
   check_pat_names(k, exp->u.let.pat, &exp->u.let.sizes, PAT_LET);
   note_value(k, exp);
