@@ -14,9 +14,9 @@ with --edges (and --failing) loops of lanes' own, shifts, strides, tables that c
 with --slices what reads slices with strides, turned and in other rows.
 
 usage: versions.py FLC [--count N] [--seed S] [--batch B] [--keep FOLDER] [--depth D] [--device]
-                   [--seconds T] [--jobs J] [--mpi N] [--workers N [--mixed]] [--option OPTION]
+                   [--seconds T] [--jobs J] [--mpi N] [--workers N [--mixed]] [--reproducible] [--option OPTION]
                    [--stage STAGE]
-                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --pairs | --partners | --blocks | --edges [--failing] | --slices]
+                   [--idioms [--failing | --derivatives] [--wide] | --checks | --nests | --bits | --cubes | --parts [--derivatives] | --pairs | --partners | --blocks | --edges [--failing] | --slices | --anything]
 
 Each program becomes a file with test blocks `auto output`: `flc test` interprets it after
 elaboration, which gives the expected values, then before and after flattening, in every version.
@@ -32,6 +32,7 @@ import time
 from pathlib import Path
 
 from idioms import FailingIdiomGenerator, IdiomGenerator
+from idioms.anything import AnythingGenerator
 from idioms.bits import BitsGenerator
 from idioms.blocks import BlocksGenerator
 from idioms.checks import CheckGenerator
@@ -71,6 +72,7 @@ def add_kinds(parser):
     parser.add_argument("--nests", action="store_true", help="rows that each point works on")
     parser.add_argument("--bits", action="store_true", help="numbers of few bits")
     parser.add_argument("--slices", action="store_true", help="what reads slices with strides")
+    parser.add_argument("--anything", action="store_true", help="any type in any place")
     parser.add_argument("--edges", action="store_true", help="sizes at the borders of lanes and groups")
 
 
@@ -94,6 +96,8 @@ def generator_of(seed, options):
         return BitsGenerator(seed)
     if options.slices:
         return SlicesGenerator(seed)
+    if options.anything:
+        return AnythingGenerator(seed)
     if options.edges:
         return (FailingEdgesGenerator if options.failing else EdgesGenerator)(seed)
     if options.idioms:
@@ -141,14 +145,15 @@ def run_batch(options, folder, seeds):
         generator = generator_of(seed, options)
         if options.wide:
             generator.widen()
-        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.pairs, options.partners, options.blocks, options.edges, options.slices
+        families = options.idioms, options.checks, options.nests, options.bits, options.cubes, options.parts, options.pairs, options.partners, options.blocks, options.edges, options.slices, options.anything
         if options.device and not any(families):  # vectors of CPUs need 16 points
             generator.widths = tuple(w for w in (0, 1, 3, 16, 17, 33) if w >= min(generator.widths))
         (folder / f"fuzz_{seed}.fl").write_text(test_text(generator, options.flc), encoding="utf-8")
     command = [options.flc, "test", "-j", str(options.jobs), "--timeout", str(options.seconds),
-               "--max-steps", "300000000" if options.wide or options.blocks or options.pairs else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
+               "--max-steps", "300000000" if options.wide or options.blocks or options.pairs or options.anything else "20000000", str(folder)] + ([] if options.device else ["--no-device"])
     command += [part for option in options.option for part in ("--pass-option", option)]
     command += ["--stage", options.stage] if options.stage else []
+    command += ["--reproducible"] * options.reproducible
     command += ["--mpi", str(options.mpi)] if options.mpi else []
     command += ["--workers", str(options.workers)] + ["--mixed"] * options.mixed if options.workers else []
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -187,6 +192,7 @@ def main():
     parser.add_argument("--mpi", type=int, help="for so many processes; on the device, as these")
     parser.add_argument("--workers", type=int, help="the same, as so many workers of one process")
     parser.add_argument("--mixed", action="store_true", help="with those, for CPUs and for GPUs in turn")
+    parser.add_argument("--reproducible", action="store_true", help="sums in one order")
     options = parser.parse_args()
     if options.seconds is None:
         options.seconds = 600 if options.device else 20

@@ -73,8 +73,9 @@ cases() {
       printf "%s\t%s\n", entry ? entry : "main", values }' "$1"
 }
 
-# Each case in a process of its own.  In buffers that are used again oclgrind sometimes takes what
-# kernels have written for uninitialised.
+# Each case in a process of its own, where fewer buffers are used again: oclgrind 21.10 takes a buffer to be as long
+# as the first thing that the host wrote to it, and all behind that for uninitialised, whatever kernels write there
+# (one kernel that writes 25 numbers, one that reads them: 7 complaints if the host has written 72 bytes before).
 test_cases() {
   rm -f "$folder"/log.*
   CC="$folder/cc" "$flc" build "$1" -o "$folder/p" > /dev/null 2>&1
