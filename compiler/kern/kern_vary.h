@@ -9,7 +9,7 @@
 
 enum {
   TILE_HEIGHT = 4,  // register points whose loads from lanes apart become a tile
-  MOST_APART = 8,   // lanes that are read as vectors of neighbours
+  MOST_APART = 16,  // lanes that are read as vectors of neighbours
 };
 
 // A set of axes: a bit each, by the order in which they were opened.

@@ -159,7 +159,8 @@ bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *
 bool is_few_apart(int64_t elements, PrimType elem) {
   int bytes = prim_size_bytes(elem);
   return (elements >= 2 && elements <= 4) ||
-         (elements == MOST_APART && (bytes == 1 || bytes == 4));
+         (elements == 8 && (bytes == 1 || bytes == 4)) ||
+         (elements == MOST_APART && bytes == 1);
 }
 
 bool near_loads(const KernBlock *block, int at, const bool *taken, int apart,

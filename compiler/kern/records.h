@@ -14,7 +14,7 @@ typedef struct RecordTile {
 // False: there are none.
 bool record_tile(const KernBlock *block, int at, const bool *taken, RecordTile *out);
 // Are lanes so many elements apart that vectors of all that lies between them are loaded: two to
-// four, or MOST_APART of one byte or four?  Others take more to pick from.
+// four, eight of one byte or four, or MOST_APART of one byte?  Others take more to pick from.
 bool is_few_apart(int64_t elements, PrimType elem);
 // The same of lanes that are `apart` elements from one another, few: two or more loads among so
 // many neighbours, of which the others need not exist.

@@ -3,7 +3,7 @@
 // an insertion per element otherwise.
 #include "imp/lower/kern.h"
 
-enum { MOST_LEVELS = 4 };  // up to MOST_APART, 2^3
+enum { MOST_LEVELS = 5 };  // up to MOST_APART, 2^4
 
 typedef struct Pieces {
   const ImpExp *at[MOST_APART];
@@ -21,7 +21,7 @@ int small_step(const ImpExp *step, PrimType elem) {
 
 int lone_step(const ImpExp *step, PrimType elem) {
   int n = small_step(step, elem);
-  return n == MOST_APART ? 0 : n;
+  return n > TILE_HEIGHT ? 0 : n;
 }
 
 // The last piece ends with the last element, where the one before it may reach.
@@ -87,6 +87,7 @@ static const ImpExp *pick_part(KernCode *kc, Pieces *p, int level, int first, in
 static const ImpExp *pick_every_nth(KernCode *kc, Pieces *p, int first, int n) {
   if (n == 4 && p->count == 4) return pick_part(kc, p, 2, first, 0);
   if (n == 8 && p->count == 8) return pick_part(kc, p, 3, first, 0);
+  if (n == 16 && p->count == 16) return pick_part(kc, p, 4, first, 0);
   const ImpExp *out = pick_of_two(kc, p, 0, first, n);
   for (int v = 2; v < p->count; v++)
     out = pick_more(kc, p, out, v, first, n);
@@ -138,43 +139,75 @@ static void drop_ends(RecordTile *near, int *count) {
 
 // ---- bytes
 
-// Eight numbers of a byte to each of 16 lanes: 64 bytes are four or eight lanes' rows, which one
-// permutation transposes.  Why: byte by byte each of the three steps above takes twice as long.
-enum { LINE = 64, ROWS = LINE / MOST_APART };
+// Rows of eight or 16 numbers of a byte, one to each of 16 lanes: 64 bytes are eight or four lanes'
+// rows, which one permutation transposes; then columns of two lines become columns side by side,
+// and of such pairs again.  Why: byte by byte each of the steps above takes twice as long.
+enum { LINE = 64, MOST_LINES = 4 };
 
 static bool are_rows_of_bytes(const KernCode *kc, const Mem *mem, int n, int count) {
-  return prim_size_bytes(mem->elem) == 1 && kc->lanes == 2 * ROWS && n == MOST_APART &&
-         count == n;
+  return prim_size_bytes(mem->elem) == 1 && kc->lanes == 16 && n >= 8 && count == n;
 }
 
-static const ImpExp *load_turned(KernCode *kc, const Mem *mem, const ImpExp *base) {
+static const ImpExp *load_turned(KernCode *kc, const Mem *mem, const ImpExp *base,
+                                 int n) {
   signed char *from = new_array(signed char, LINE);
   for (int i = 0; i < LINE; i++)
-    from[i] = (signed char)(i % ROWS * MOST_APART + i / ROWS);
+    from[i] = (signed char)(i % (LINE / n) * n + i / (LINE / n));
   ImpExp *line = mem_copy(imp_vload(mem, base, LINE), sizeof *line);
   if (line->type == PRIM_BOOL) line->type = PRIM_U8;
   return declared(kc, "turned", imp_permute(declared(kc, "line", line), NULL, from));
 }
 
-static void load_rows_of_bytes(KernCode *kc, const Mem *mem, const ImpExp *base,
-                               const ImpExp **out) {
-  base = declared(kc, "corner", base);
-  const ImpExp *a = load_turned(kc, mem, base),
-               *b = load_turned(kc, mem, imp_add(base, imp_i64(LINE)));
-  for (int i = 0; i < MOST_APART; i++) {
-    signed char *from = new_array(signed char, kc->lanes);
-    for (int lane = 0; lane < kc->lanes; lane++)
-      from[lane] = (signed char)(lane / ROWS * LINE + i * ROWS + lane % ROWS);
-    out[i] = imp_convert(mem->elem,
-                         declared(kc, "picked", imp_permute_to(a, b, from, kc->lanes)));
+// The columns of `rows` bytes that two lines have, each beside the other's: those of the first half
+// and those of the second half.
+static void join_columns(KernCode *kc, const ImpExp *a, const ImpExp *b, int rows,
+                         const ImpExp **halves) {
+  for (int half = 0; half < 2; half++) {
+    signed char *from = new_array(signed char, LINE);
+    for (int i = 0; i < LINE; i++) {
+      int column = half * LINE / (2 * rows) + i / (2 * rows), line = i / rows % 2;
+      from[i] = (signed char)(line * LINE + column * rows + i % rows);
+    }
+    halves[half] = declared(kc, "columns", imp_permute(a, b, from));
   }
+}
+
+static const ImpExp *column_of(KernCode *kc, const ImpExp *columns, int number) {
+  signed char *from = new_array(signed char, kc->lanes);
+  for (int lane = 0; lane < kc->lanes; lane++)
+    from[lane] = (signed char)(number * kc->lanes + lane);
+  return declared(kc, "picked", imp_permute_to(columns, NULL, from, kc->lanes));
+}
+
+static void load_rows_of_bytes(KernCode *kc, const Mem *mem, const ImpExp *base, int n,
+                               const ImpExp **out) {
+  const ImpExp *lines[MOST_LINES], *joined[MOST_LINES];
+  int count = kc->lanes * n / LINE, columns = LINE / kc->lanes;
+  base = declared(kc, "corner", base);
+  for (int i = 0; i < count; i++)
+    lines[i] = load_turned(kc, mem, imp_add(base, imp_i64(i * LINE)), n);
+  // What belongs together lies `apart` lines from each other: of the same columns.
+  for (int rows = LINE / n, parts = 1; rows < kc->lanes; rows *= 2, parts *= 2) {
+    for (int part = 0; part < parts; part++)
+      for (int i = 0; i < count / parts; i += 2) {
+        const ImpExp *halves[2];
+        join_columns(kc, lines[part * count / parts + i],
+                     lines[part * count / parts + i + 1], rows, halves);
+        joined[part * count / parts + i / 2] = halves[0];
+        joined[part * count / parts + count / parts / 2 + i / 2] = halves[1];
+      }
+    for (int i = 0; i < count; i++)
+      lines[i] = joined[i];
+  }
+  for (int i = 0; i < n; i++)
+    out[i] = imp_convert(mem->elem, column_of(kc, lines[i / columns], i % columns));
 }
 
 // From the neighbours at `base` on; which: those that are asked for.
 static void load_near(KernCode *kc, const Arr *arr, const ImpExp *base, int n, int count,
                       const int *which, const ImpExp **out) {
   if (are_rows_of_bytes(kc, arr->mem, n, count)) {
-    load_rows_of_bytes(kc, arr->mem, base, out);
+    load_rows_of_bytes(kc, arr->mem, base, n, out);
     return;
   }
   Pieces p = load_pieces(kc, arr, base, elements_of(kc, n, count - 1));

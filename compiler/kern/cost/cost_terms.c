@@ -302,9 +302,10 @@ static double picks_of(int64_t apart, int loads) {
 
 double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads) {
   double picks = picks_of(apart, loads);
-  if (apart == MOST_APART && loads == apart && s->lanes == MOST_LANES &&
-      prim_size_bytes(access->tensor->elem) == 1)  // turned by rows of 64 bytes
-    return 2 * (VECTOR_ACCESS + vector_pick) + MOST_APART * vector_pick;
+  if (apart >= 8 && loads == apart && s->lanes == MOST_LANES &&
+      prim_size_bytes(access->tensor->elem) == 1)  // turned by lines of 64 bytes
+    return (double)apart / 4 * (VECTOR_ACCESS + (apart > 8 ? 3 : 1) * vector_pick) +
+           (double)apart * vector_pick;
   return ((double)apart * VECTOR_ACCESS + picks * vector_pick) *
          cost_vectors(s, access->tensor->elem);
 }

@@ -20,6 +20,13 @@ static int64_t short_width(const Axis *axis) {
   return width <= MOST_SHORT ? width : 0;
 }
 
+// Of loops, whose rows may have as many bytes as lanes pick from together.
+static int64_t short_rounds(const Axis *axis) {
+  bool known = axis->width->kind == TERM_CONST;
+  int64_t width = known ? axis->width->u.constant.u.i : 0;
+  return width <= MOST_SHORT || width == MOST_APART ? width : 0;
+}
+
 // The short innermost axes of the grid as loops, but for the outermost axis; how many they are.
 static int loops_of_points(Recipe *r) {
   int count = 0;
@@ -42,7 +49,7 @@ static void unroll_innermost(Recipe *r, bool all) {
     if (schedule_are_many(&axes)) return;
     vec_each (const KernStm **, stm, &axes) {
       Recipe next = *r;
-      if (!short_width((*stm)->u.axis)) continue;
+      if (!short_rounds((*stm)->u.axis)) continue;
       recipe_unroll(&next, (*stm)->u.axis->name);
       if (next.failed) continue;
       *r = next;
@@ -81,11 +88,17 @@ typedef struct ShortReads {
   bool found;
 } ShortReads;
 
+// Loops of few rounds may be of any numbers.
+static bool may_pick(const Axis *axis, PrimType elem) {
+  return (axis->role == AXIS_LOOP && short_width(axis)) ||
+         is_few_apart(short_rounds(axis), elem);
+}
+
 // xs[i, k] or xs[i, 7 - k]; reductions have tiles of four by four, or are left to the device's own
 // compiler, but where lanes pick from the same vectors.
 static bool reads_row(const Map *lets, const Access *access, const Axis *axis) {
   const Tensor *t = access->tensor;
-  if (axis->role != AXIS_LOOP && !is_few_apart(short_width(axis), t->elem)) return false;
+  if (!may_pick(axis, t->elem)) return false;
   const Term *at = t->rank > 1 ? term_inlined(lets, access->index[t->rank - 1]) : NULL;
   IndexSum sum;
   if (!at || !term_same(t->dims[t->rank - 1], axis->width) || !sum_of(at, &sum))
@@ -100,11 +113,10 @@ static bool reads_row_of_many(const Map *lets, const Access *access, const Axis 
       access->tensor->rank == 1 ? term_inlined(lets, access->index[0]) : NULL;
   IndexSum sum;
   bool apart = false;
-  if (axis->role != AXIS_LOOP && !is_few_apart(short_width(axis), access->tensor->elem))
-    return false;
+  if (!may_pick(axis, access->tensor->elem)) return false;
   if (!at || !sum_of(at, &sum) || sum_factor(&sum, axis->index) != 1) return false;
   for (int i = 0; i < sum.count; i++)
-    apart |= sum.by[i] == short_width(axis) && sum.at[i]->kind == TERM_VAR;
+    apart |= sum.by[i] == short_rounds(axis) && sum.at[i]->kind == TERM_VAR;
   return apart;
 }
 
@@ -113,7 +125,7 @@ static void see_short_row(KernVisitor *v, const KernStm *stm) {
   ShortReads *reads = v->state;
   const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
   if (stm->kind == KERN_LET) map_put(reads->lets, stm->binders[0], stm->u.term);
-  if (!axis || short_width(axis) < 2 ||
+  if (!axis || short_rounds(axis) < 2 ||
       (axis->role != AXIS_LOOP && axis->role != AXIS_REDUCE))
     return;
   for (int i = 0; i < axis->body->count; i++) {
