@@ -177,10 +177,36 @@ static bool is_better_stored(const Node *a, const Node *b) {
   return false;
 }
 
+// ---- rows that histograms add
+
+static bool is_cheap(const Stm *stms, int count);
+
+static bool is_cheap_map(const Exp *e) {
+  return e->kind == EXP_MAP &&
+         is_cheap(e->u.soac.fn.body->stms, e->u.soac.fn.body->stm_count);
+}
+
+static bool is_cheap(const Stm *stms, int count) {
+  for (int i = 0; i < count; i++)
+    if (!exp_is_cheap(stms[i].exp) && !is_cheap_map(stms[i].exp)) return false;
+  return true;
+}
+
+// Does `a` make rows that take little, which the histograms `b` add element by element?  Then they
+// are made where they are added, on CPUs (kern/tidy/rows_where_read.c) and GPUs (flat/row_hists.c).
+static bool adds_cheap_rows(const Form *a, const Form *b) {
+  if (b->kind != EXP_HIST || !is_cheap(a->stms.at, a->stms.count)) return false;
+  for (int i = 0; i < b->hists.count; i++) {
+    const Body *op = b->hists.at[i].op.op.body;
+    if (!is_cheap(op->stms, op->stm_count)) return false;
+  }
+  return true;
+}
+
 // ---- which pairs gain
 
 // Scatters, histograms and filters have no room for further results, and flattening runs what is
-// in their lambdas sequentially.  A reduction or scan gets no rows, and no nest that must be stored
+// in their lambdas sequentially: of nests they get only cheap rows that they add.  A reduction or scan gets no rows, and no nest that must be stored
 // as well, beside its own results: they would keep it from being split at its inner parallelism.
 // A nest that must be stored anyway gains little from a cheap consumer, which would tie it to
 // other nests.
@@ -189,7 +215,9 @@ static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
   if (b->form->kind == EXP_MAP && a->form->kind == EXP_MAP)
     return !a->form->nested || b->form->nested || !is_read_elsewhere(g, a, b, false);
   if (b->form->kind == EXP_MAP) return !b->form->nested && !has_row_results(b->form);
-  if (!is_mapping(b->form)) return !a->form->nested && !is_read_elsewhere(g, a, b, false);
+  if (!is_mapping(b->form))
+    return (!a->form->nested || adds_cheap_rows(a->form, b->form)) &&
+           !is_read_elsewhere(g, a, b, false);
   return !is_read_elsewhere(g, a, b, !a->form->nested);
 }
 
@@ -197,17 +225,34 @@ static int result_count(const Form *form) {
   return form->reduced.count + form->mapped.count;
 }
 
-// Histograms of scalars, of as many bins, which are combined in one kernel and lie in caches alike.
-static bool have_equal_bins(const Form *a, const Form *b) {
+// The map that makes cheap rows which the histograms add; NULL: none.
+static const Node *maker_of_rows(const Graph *g, const Form *hists) {
+  for (int i = 0; i < hists->arrays.count; i++) {
+    const Node *maker = graph_producer(g, hists->arrays.at[i]);
+    if (maker && maker->form && maker->form->nested && is_mapping(maker->form) &&
+        adds_cheap_rows(maker->form, hists))
+      return maker;
+  }
+  return NULL;
+}
+
+static bool has_row_values(const Form *form) {
+  for (int i = 0; i < form->hists.count; i++)
+    for (int k = 0; k < form->hists.at[i].op.count; k++)
+      if (form->hists.at[i].op.op.params[k]->type.rank > 0) return true;
+  return false;
+}
+
+// Histograms of as many bins, which are combined in one kernel and lie in caches alike: of scalars,
+// or of cheap rows that one map makes for both.
+static bool suit_each_other(const Graph *g, const Form *a, const Form *b) {
   const Form *forms[] = { a, b };
   for (int f = 0; f < 2; f++)
-    for (int i = 0; i < forms[f]->hists.count; i++) {
-      const HistOp *hist = &forms[f]->hists.at[i];
-      if (!atom_equal(hist->width, a->hists.at[0].width)) return false;
-      for (int k = 0; k < hist->op.count; k++)
-        if (hist->op.op.params[k]->type.rank > 0) return false;
-    }
-  return true;
+    for (int i = 0; i < forms[f]->hists.count; i++)
+      if (!atom_equal(forms[f]->hists.at[i].width, a->hists.at[0].width)) return false;
+  if (!has_row_values(a) && !has_row_values(b)) return true;
+  const Node *maker = maker_of_rows(g, a);
+  return maker && maker == maker_of_rows(g, b);
 }
 
 // Does the function make scalars of the row, by maps and reductions alone?
@@ -238,12 +283,12 @@ static bool reduce_same_rows(const Form *a, const Form *b) {
 
 // Nested SOACs side by side gain nothing unless both reduce, or reduce the same rows: flattening
 // would separate them.
-static bool pays_horizontally(const Form *a, const Form *b) {
+static bool pays_horizontally(const Graph *g, const Form *a, const Form *b) {
   if (result_count(a) + result_count(b) > MAX_RESULTS) return false;
   if (a->kind == EXP_REDOMAP && b->kind == EXP_REDOMAP) return a->nested == b->nested;
   if (a->nested && b->nested && reduce_same_rows(a, b)) return true;
   if (a->nested || b->nested) return false;
-  if (a->kind == EXP_HIST && b->kind == EXP_HIST) return have_equal_bins(a, b);
+  if (a->kind == EXP_HIST && b->kind == EXP_HIST) return suit_each_other(g, a, b);
   if (a->kind == EXP_MAP && b->kind == EXP_MAP) return true;
   bool one_reduces = (a->kind == EXP_MAP && b->kind == EXP_REDOMAP) ||
                      (a->kind == EXP_REDOMAP && b->kind == EXP_MAP);
@@ -303,7 +348,7 @@ static bool is_in_memory(const Graph *g, Atom array) {
 }
 
 static Node *fuse_side_by_side(Graph *g, Node *a, Node *b) {
-  if (a == b || a->position < 0 || !pays_horizontally(a->form, b->form)) return NULL;
+  if (a == b || a->position < 0 || !pays_horizontally(g, a->form, b->form)) return NULL;
   if (a->position > b->position) return fuse_side_by_side(g, b, a);
   if (!attrs_agree(a->stm.attrs, b->stm.attrs) || !can_join(g, a, b)) return NULL;
   const StmAttrs *attrs = attrs_join(a->stm.attrs, b->stm.attrs);

@@ -128,12 +128,16 @@ static void note_bins(KernVisitor *v, const KernStm *stm) {
       note_store_root(v, stm->u.axis->hists[i].dests[k], true);
 }
 
-const Kern *kern_make_once(Compiler *c, const Kern *kern) {
+const Map *kern_stored(const Kern *kern) {
   Map *stored = map_new(NULL);
   KernVisitor v = { .stm = note_bins, .access = note_store_root, .state = stored };
   kern_visit_block(&v, kern->body);
+  return stored;
+}
+
+const Kern *kern_make_once(Compiler *c, const Kern *kern) {
   MadeAgain a = { .mapper = { .c = c, .block = made_once },
-                  .stored = stored,
+                  .stored = kern_stored(kern),
                   .is = map_new(NULL) };
   a.mapper.state = &a;
   Kern *out = mem_copy(kern, sizeof *kern);

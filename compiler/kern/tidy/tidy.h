@@ -55,6 +55,10 @@ bool kern_is_carried(Compiler *c, const KernStm *loop);
 // value, so that the next round may have it (steady_stores.c).
 const Kern *kern_steady_stores(Compiler *c, const Kern *kern);
 
+// Tensor -> itself: memory that the kernel stores in (made_again.c).
+const Map *kern_stored(const Kern *kern);
+// The kernel with rows that points make computed where they are read (rows_where_read.c).
+const Kern *kern_rows_where_read(Compiler *c, const Kern *kern);
 // The kernel whose scans' `after` computes nothing again that their body has (made_again.c).
 const Kern *kern_make_once(Compiler *c, const Kern *kern);
 // The kernel without what is stored in arrays only to be stored over (dead_fills.c).
