@@ -145,6 +145,7 @@ typedef struct CodeText {
   bool interleaved;    // arrays of items: neighbouring items have neighbouring words
   int64_t own_group;   // they lie in local memory, of so many items; 0: in a buffer
   bool guarded;        // a kernel with barriers and checks: see emit_kernels.c
+  bool left;           // in a loop of such a kernel that failures leave: see emit_loops.c
   bool lone;           // a kernel whose groups are one item, flc_item
   Map *helpers;       // kernels: names of functions on vectors that the text begins with,
   Text *helper_text;  // and their texts
@@ -217,6 +218,9 @@ Batches *emit_batches(const ImpProgram *program,
 int emit_batch_of(Batches *batches, const Kernel *kernel);
 void emit_kernel_block(CodeText *c, const ImpBlock *block);
 void emit_kernel_check(CodeText *c, const ImpStm *stm);
+void emit_kernel_for(CodeText *c, const ImpStm *stm);
+void emit_kernel_while(CodeText *c, const ImpStm *stm);
+void emit_locked(CodeText *c, const ImpStm *stm);
 
 // Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);

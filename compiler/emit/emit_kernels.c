@@ -2,9 +2,9 @@
 //
 // A failed check stores its number and values.  A kernel without barriers then returns.  In a
 // kernel with barriers every item must reach every barrier, so the item goes on with `flc_ok`
-// cleared: its loads give 0, it stores nothing, and its loops without barriers end; from the next
-// barrier on this holds of the whole group, because local memory may then hold what nobody wrote,
-// and loops around barriers end, for all items after the same round.
+// cleared: it leaves its loops without barriers (emit_loops.c), its loads give 0, and it stores
+// nothing; from the next barrier on this holds of the whole group, because local memory may then
+// hold what nobody wrote, and loops around barriers end, for all items after the same round.
 //
 // The code of kernels whose groups are one item stands in a function of its own, which the
 // device's compiler does not inline if it is long.  PoCL makes three functions of a kernel, and
@@ -13,51 +13,7 @@
 #include "emit/c_vector.h"
 #include <string.h>
 
-static bool is_barrier(const ImpStm *stm) { return stm->kind == IMP_BARRIER; }
-
-static bool any_stm(const ImpBlock *block, bool (*wanted)(const ImpStm *stm)) {
-  vec_each (const ImpStm **, stm, block) {
-    if (wanted(*stm)) return true;
-    const ImpBlock *inner[2];
-    int count = imp_blocks(*stm, inner);
-    for (int i = 0; i < count; i++)
-      if (any_stm(inner[i], wanted)) return true;
-  }
-  return false;
-}
-
 // ---- statements
-
-// May the loop go on?  One around barriers has at least one round, of whatever use, so that the
-// device's compiler sees that it has (lower/group.h).
-static const char *guard_of(const CodeText *c, const ImpBlock *body, const char *first) {
-  if (!c->guarded) return "";
-  return any_stm(body, is_barrier) ? text_format("(%s || flc_ok) && ", first)
-                                   : "flc_ok && ";
-}
-
-static void kernel_for(CodeText *c, const ImpStm *stm) {
-  const char *i = c_var(c, stm->u.loop.var);
-  const char *guard = guard_of(c, &stm->u.loop.body, text_format("%s == 0", i));
-  if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
-  if (stm->u.loop.many) c_line(c, "FLC_INTERLEAVE");
-  c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard, i,
-         c_bound(c, stm->u.loop.bound), i);
-  if (stm->u.loop.reassociate) c_line(c, "  FLC_REASSOCIATE");
-  emit_kernel_block(c, &stm->u.loop.body);
-  c_line(c, "}");
-}
-
-static void kernel_while(CodeText *c, const ImpStm *stm) {
-  const char *guard = guard_of(c, &stm->u.loop_while.body, "flc_first");
-  const char *condition = c_exp(c, stm->u.loop_while.condition);
-  if (*guard)
-    c_line(c, "for (int flc_first = 1; %s(%s); flc_first = 0) {", guard, condition);
-  else
-    c_line(c, "while (%s) {", condition);
-  emit_kernel_block(c, &stm->u.loop_while.body);
-  c_line(c, "}");
-}
 
 static void kernel_if(CodeText *c, const ImpStm *stm) {
   c_line(c, "if (%s) {", c_exp(c, stm->u.cond.condition));
@@ -87,7 +43,9 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm) {
          c_exp(c, stm->u.check.condition));
   c_line(c, "  %s);", text_str(call));
   if (c->unlock && !c->guarded) c_line(c, "  %s", c->unlock);
-  c_line(c, c->guarded ? "  FLC_STOP_GROUP();" : "  return;");
+  bool goes_on = c->guarded || c->left;
+  c_line(c, goes_on ? "  FLC_STOP_GROUP();" : "  return;");
+  if (c->left) c_line(c, "  break;");
   c_line(c, "}");
 }
 
@@ -122,27 +80,6 @@ static void kernel_atomic(CodeText *c, const ImpStm *stm) {
   case ATOMIC_SIGNAL: c_line(c, "flc_signal(&%s, %s);", element, value); return;
   case ATOMIC_AWAIT: c_line(c, "%s = flc_await(&%s);", result, element); return;
   }
-}
-
-// Each round of the loop is one attempt, and who succeeds gives the lock back within the round:
-// items that go in lockstep could otherwise wait for each other for ever.  `flc_waits` is volatile
-// so that the device's compiler cannot know how the round ends, and move the body behind the loop.
-static void kernel_locked(CodeText *c, const ImpStm *stm) {
-  const Mem *locks = stm->u.locked.locks;
-  const char *space = locks->space == MEM_LOCAL ? "l" : "g",
-             *lock = c_element(c, locks, stm->u.locked.index);
-  c_line(c, "for (volatile int flc_waits = 1; %sflc_waits;) {",
-         c->guarded ? "flc_ok && " : "");
-  c_line(c, "  if (flc_lock_%s(&%s)) {", space, lock);
-  c->unlock = text_format("flc_unlock_%s(&%s);", space, lock);
-  text_indent(c->t, 2);
-  emit_kernel_block(c, &stm->u.locked.body);
-  text_indent(c->t, -2);
-  c_line(c, "    %s", c->unlock);
-  c_line(c, "    flc_waits = 0;");
-  c_line(c, "  }");
-  c_line(c, "}");
-  c->unlock = NULL;
 }
 
 // A piece of the arena; without one the item stops, and the host runs the kernel again.
@@ -183,9 +120,9 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_ASSIGN: kernel_assign(c, stm); return;
   case IMP_STORE: kernel_store(c, stm); return;
   case IMP_ATOMIC: kernel_atomic(c, stm); return;
-  case IMP_LOCKED: kernel_locked(c, stm); return;
-  case IMP_FOR: kernel_for(c, stm); return;
-  case IMP_WHILE: kernel_while(c, stm); return;
+  case IMP_LOCKED: emit_locked(c, stm); return;
+  case IMP_FOR: emit_kernel_for(c, stm); return;
+  case IMP_WHILE: emit_kernel_while(c, stm); return;
   case IMP_IF: kernel_if(c, stm); return;
   case IMP_BARRIER: kernel_barrier(c); return;
   case IMP_CALL: emit_call(c, stm); return;
