@@ -16,7 +16,7 @@
 
 enum { ROWS = 4, MOST_LOADS = 64, LEAST_LOADS = 4, MOST_STMS = 128 };
 // Points of the third dimension, and the statements of all points of an item.
-enum { MOST_LAYERS = 4, MOST_TEXT = 1600 };
+enum { MOST_LAYERS = 4, MOST_TEXT = 3200 };
 enum { MOST_GRID = 8 };
 
 enum { SOME_ROUNDS = 4 };  // what loops of unknown width are taken to have

@@ -5,7 +5,8 @@
 #include "kern/steps/step.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_COPIES = 16, MOST_STATEMENTS = 200, MOST_OF_ITEM = 400 };
+enum { MOST_COPIES = 16, MOST_STATEMENTS = 200 };
+enum { MOST_COPIES_OF_ITEM = 32, MOST_OF_ITEM = 800 };
 
 static void add_all_rounds(void *state, KernBuilder *b, const KernStm *stm) {
   (void)state;
@@ -17,12 +18,13 @@ const Kern *step_unroll(Step *s, const Kern *kern, Name name) {
   if (!stm) return NULL;
   const Axis *axis = stm->u.axis;
   const Term *width = axis->width;
+  int most = s->groups ? MOST_COPIES_OF_ITEM : MOST_COPIES;
   if (axis->role == AXIS_SCAN || axis->role == AXIS_HIST)
     return step_refuse(s, "%s is a scan or a histogram", name);
   if (axis->bind != BIND_SEQ) return step_refuse(s, "%s is no loop", name);
   if (width->kind != TERM_CONST || width->u.constant.u.i < 1 ||
-      width->u.constant.u.i > MOST_COPIES)
-    return step_refuse(s, "%s has no constant width from 1 to %d", name, MOST_COPIES);
+      width->u.constant.u.i > most)
+    return step_refuse(s, "%s has no constant width from 1 to %d", name, most);
   if (kern_statements(axis->body) * width->u.constant.u.i >
       (s->groups ? MOST_OF_ITEM : MOST_STATEMENTS))
     return step_refuse(s, "%s would be too long", name);
