@@ -1,9 +1,12 @@
 // map 3 (\x -> {f x}) xs   =>  let a = f xs[0]  let b = f xs[1]  let c = f xs[2]  in [a, b, c]
-//   within another operator, where f is a few scalars; likewise reductions
+//   within another operator, where f is a few scalars; likewise reductions, but for those of what a
+//   map makes that stays one
 //
 // Needs: binders unique.  Keeps: that.
 // Why: points in space are rows of three numbers.  As numbers their adjoints need no memory, and
-// sums over the points fuse with what makes their summands.
+// sums over the points fuse with what makes their summands.  The adjoint of a sum of what a map
+// makes is the same for all of its elements, and fuses with the way back through the map; as
+// numbers, its elements would be put together.
 #include "core/ad/ad.h"
 #include "core/ad/code.h"
 
@@ -11,7 +14,8 @@ enum { MOST_ROUNDS = 4, MOST_STATEMENTS = 16 };  // of f
 
 typedef struct Unrolling {
   Compiler *c;
-  int depth;  // of parallel operators around
+  int depth;    // of parallel operators around
+  Map *mapped;  // Var -> Var: what is made by maps that stay
 } Unrolling;
 
 static bool is_scalar_code(const Body *body) {
@@ -29,6 +33,17 @@ static bool is_short(const Exp *e) {
   for (int i = 0; i < soac->op_count; i++)
     if (!is_scalar_code(soac->ops[i].op.body)) return false;
   return soac->width.u.constant.u.i > 0 && is_scalar_code(soac->fn.body);
+}
+
+static bool sums_mapped(const Unrolling *state, const Exp *e) {
+  for (int i = 0; e->kind == EXP_REDOMAP && i < e->u.soac.array_count; i++)
+    if (map_has(state->mapped, e->u.soac.arrays[i].u.var)) return true;
+  return false;
+}
+
+static void note_mapped(Unrolling *state, const Stm *stm) {
+  for (int i = 0; stm->exp->kind == EXP_MAP && i < stm->binder_count; i++)
+    map_put(state->mapped, stm->binders[i], stm->binders[i]);
 }
 
 // The function's results for the i-th elements.
@@ -95,16 +110,18 @@ static const Body *unroll_body(CoreMapper *m, const Body *body) {
     state->depth -= parallel;
     b.loc = stm.loc;
     b.attrs = NULL;
-    if (state->depth && is_short(stm.exp))
+    if (state->depth && is_short(stm.exp) && !sums_mapped(state, stm.exp)) {
       add_unrolled(&b, &stm);
-    else
-      core_add_stm(&b, stm);
+      continue;
+    }
+    note_mapped(state, &stm);
+    core_add_stm(&b, stm);
   }
   return core_body(&b, body->results, body->result_count);
 }
 
 const Body *ad_unroll(Compiler *c, const Body *body) {
-  Unrolling state = { c, 0 };
+  Unrolling state = { c, 0, map_new(NULL) };
   CoreMapper m = { .body = unroll_body, .state = &state };
   return unroll_body(&m, body);
 }
