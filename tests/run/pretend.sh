@@ -17,6 +17,9 @@ entry chain [n] (xs: [n]i64) : (i64, i64, i64, i64) =
   let (_, last) = reduce (\(a, b) (c, d) -> (a + c, if c > 0 then d else b)) (0, 0) (map (\x -> (1, x - 2)) xs)
   let alternating = map2 (\i x -> if i % 2 == 0 then x else -x) (iota n) xs
   in (i64.sum xs, sums[n - 1], last, i64.sum alternating)
+entry quads [n] (xs: [n]i64) : i64 =
+  let add (a, b, c, d) (e, f, g, h) = (a + e, b + f, c + g, d + h)
+  in map (\(a, b, c, d) -> a ^ b ^ c ^ d) (scan add (0, 0, 0, 0) (map (\x -> (x, x + 1, 2, 3 * x)) xs)) |> last
 entry count [n] (is: [n]i64) : [4]i64 = hist (+) 0 4 is (map (const 1) is)
 END
 "$flc" build small.fl -o small || exit 1
@@ -43,6 +46,10 @@ if grep -q fallback log; then fail "local memory would have done"; fi
 gives '[9i32]' rows '[[1, 2, 3]]' --path $groups --pretend local=64
 expect 'local' '^pretending: local=64$'
 expect 'local' '^build seggroup.*(fallback)'
+
+# 32 KB are enough for scans of many numbers.
+gives '27i64' quads '[1i64, 2, 3]' --pretend local=32768
+if grep -q fallback log; then fail "scans have too much in local memory"; fi
 
 # No doubles: a message, and what has none runs.
 gives '' mean '[1.5f64]' --pretend doubles=0

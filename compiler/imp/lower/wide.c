@@ -2,6 +2,42 @@
 #include "imp/lower/wide.h"
 
 enum { MOST_EACH = 9, STAGED_BYTES = 24576, USUAL_GROUP = 256 };
+enum { LEAST_GROUP = 32, LOCAL_BYTES = 31 * 1024 };
+
+// ---- what items have in local memory
+
+static PrimType value_type(const Wide *w, int value) {
+  for (int o = 0; o < w->seg->op_count; value -= w->seg->ops[o++].count)
+    if (value < w->seg->ops[o].count) return w->seg->ops[o].op.params[value]->type.elem;
+  return PRIM_I64;
+}
+
+static int64_t bytes_of_values(const Wide *w) {
+  int64_t bytes = 0;
+  for (int i = 0; i < w->reds; i++)
+    bytes += prim_size_bytes(value_type(w, i));
+  return bytes;
+}
+
+// Odd, so that what neighbouring items read of it lies in different banks.
+int64_t wide_each(const Wide *w) {
+  int64_t bytes = bytes_of_values(w);
+  int64_t each = STAGED_BYTES / (USUAL_GROUP * (bytes ? bytes : 1));
+  each = each > MOST_EACH ? MOST_EACH : each < 1 ? 1 : each;
+  return each % 2 ? each : each - 1;
+}
+
+// How many items have room for what they stage and for their sums, of which a scan keeps two: all
+// devices have 32 KB for a group, where local arrays would otherwise lie in global memory.
+static int64_t items_with_room(const Wide *w) {
+  bool scans = w->seg->kind == SEG_SCAN;
+  if (!scans && w->seg->kind != SEG_RED) return USUAL_GROUP;
+  int64_t staged = scans || !seg_commutes(w->seg) ? wide_each(w) : 0;
+  int64_t bytes = (staged + (scans ? 2 : 1)) * bytes_of_values(w), items = USUAL_GROUP;
+  while (items > LEAST_GROUP && items * bytes > LOCAL_BYTES)
+    items /= 2;
+  return items;
+}
 
 // ---- on the host
 
@@ -14,6 +50,8 @@ Wide wide_new(Code *host, const SegOp *seg, const char *what) {
   const char *name = text_format("%s_group_size", what);
   const ImpExp *size =
       tuning_param(host->lower, name, "group_size", USUAL_GROUP, USUAL_GROUP);
+  int64_t most = items_with_room(&w);
+  if (most < USUAL_GROUP) size = imp_min(size, imp_i64(most));
   w.group_size = imp_named(host->b, "group_size", imp_max(imp_i64(1), size));
   return w;
 }
@@ -34,22 +72,6 @@ void wide_chunks(Wide *w, const char *what, const ImpExp *multiple) {
 }
 
 // ---- a kernel
-
-static PrimType value_type(const Wide *w, int value) {
-  for (int o = 0; o < w->seg->op_count; value -= w->seg->ops[o++].count)
-    if (value < w->seg->ops[o].count) return w->seg->ops[o].op.params[value]->type.elem;
-  return PRIM_I64;
-}
-
-// Odd, so that what neighbouring items read of it lies in different banks.
-int64_t wide_each(const Wide *w) {
-  int64_t bytes = 0;
-  for (int i = 0; i < w->reds; i++)
-    bytes += prim_size_bytes(value_type(w, i));
-  int64_t each = STAGED_BYTES / (USUAL_GROUP * (bytes ? bytes : 1));
-  each = each > MOST_EACH ? MOST_EACH : each < 1 ? 1 : each;
-  return each % 2 ? each : each - 1;
-}
 
 WideKernel wide_begin(const Wide *w) {
   WideKernel s = { .w = w,

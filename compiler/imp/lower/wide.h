@@ -111,6 +111,8 @@ typedef struct ShortSegments {
   const ImpExp *fit;            // do several fit a group?
 } ShortSegments;
 ShortSegments wide_short_segments(const Wide *w);
+// So many elements to an item, but one as long as that leaves a device without work.
+const ImpExp *wide_elements_each(const Wide *w);
 void wide_reduce_short(const Wide *w, ShortSegments of);
 
 // How sums and scans of columns are made (wide_columns.c): by the host.
@@ -120,7 +122,8 @@ typedef struct ColumnTiles {
 } ColumnTiles;
 // Do neighbours in the last dimension but one read neighbouring words, and those in the last not?
 bool wide_has_columns(Code *host, const SegOp *seg);
-ColumnTiles wide_columns(Wide *w, const char *what);  // sets the chunks, too
+// Sets the chunks, too.  sums: columns are reduced, so short ones may go many to a group.
+ColumnTiles wide_columns(Wide *w, const char *what, bool sums);
 void wide_reduce_columns(const Wide *w, ColumnTiles of, const char *name);
 // To w->mapped, by the indices of the space, or, if that is NULL, to w->out.
 void wide_scan_columns(const Wide *w, ColumnTiles of, const char *name);

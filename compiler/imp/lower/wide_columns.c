@@ -36,14 +36,24 @@ bool wide_has_columns(Code *host, const SegOp *seg) {
   return layout_apart(host, seg).count > 0 && layout_apart(host, &turned).count == 0;
 }
 
+// How many columns have items enough in a group, if they are so short, whatever lies between them:
+// neighbours in a dimension of three leave most of a group without work.
+static const ImpExp *short_columns(const Wide *w) {
+  const ImpExp *rows = imp_ceil_div(w->width, wide_elements_each(w));
+  const ImpExp *lanes = imp_max(imp_i64(1), imp_min(rows, w->group_size));
+  return imp_quot(w->group_size, lanes);
+}
+
 // As many columns to a group as fit, evenly; as many chunks of rows as are worth a group.
-ColumnTiles wide_columns(Wide *w, const char *what) {
+ColumnTiles wide_columns(Wide *w, const char *what, bool sums) {
   ColumnTiles of = { 0 };
   ImpBuilder *b = w->host->b;
   const ImpExp *all =
       imp_max(imp_i64(1), imp_atom(w->seg->dims[w->seg->dim_count - 2].width));
   const ImpExp *most = imp_min(w->group_size, imp_i64(COLUMNS));
-  of.columns = imp_named(b, "columns", imp_ceil_div(all, imp_ceil_div(all, most)));
+  const ImpExp *side_by_side = imp_ceil_div(all, imp_ceil_div(all, most));
+  if (sums) side_by_side = imp_max(side_by_side, short_columns(w));
+  of.columns = imp_named(b, "columns", side_by_side);
   of.lanes = imp_named(b, "lanes", imp_quot(w->group_size, of.columns));
   of.steps = host_doublings(w->host, of.lanes);
   of.tiles = imp_named(b, "tiles", imp_ceil_div(w->segments, of.columns));

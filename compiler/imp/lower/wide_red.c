@@ -157,7 +157,7 @@ static void reduce_long(Wide *w, const Mem *const *partials, const Mem *const *t
   ColumnTiles all;
   const ColumnTiles *of = columns ? &all : NULL;
   if (columns)
-    all = wide_columns(w, "segred");
+    all = wide_columns(w, "segred", true);
   else
     wide_chunks(w, "segred", imp_mul(w->group_size, imp_i64(each)));
   Code many_code;

@@ -293,7 +293,7 @@ static const Arr *column_out(Code *host, const Var *binder) {
 static void scan_columns(Wide *w, const Mem *const *partials) {
   Code many_code;
   ImpBuilder many, *b = w->host->b;
-  ColumnTiles of = wide_columns(w, "segscan");
+  ColumnTiles of = wide_columns(w, "segscan", false);
   Wide sums = wide_within(w, &many_code, &many);
   for (int r = 0; r < w->reds; r++) {
     const ImpExp *count = imp_mul(w->segments, w->chunks);

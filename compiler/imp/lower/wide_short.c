@@ -11,8 +11,7 @@
 
 enum { MOST_ELEMENTS = 8, LEAST_ITEMS = 8 };
 
-// So many elements each, but one as long as that leaves a device without work.
-static const ImpExp *elements_each(const Wide *w) {
+const ImpExp *wide_elements_each(const Wide *w) {
   if (!seg_commutes(w->seg)) return imp_i64(1);
   Lower *lower = w->host->lower;
   const ImpExp *most =
@@ -25,7 +24,7 @@ static const ImpExp *elements_each(const Wide *w) {
 
 ShortSegments wide_short_segments(const Wide *w) {
   const ImpExp *width = imp_max(imp_i64(1), w->width);
-  const ImpExp *each = imp_named(w->host->b, "each", elements_each(w));
+  const ImpExp *each = imp_named(w->host->b, "each", wide_elements_each(w));
   const ImpExp *least = imp_min(width, imp_i64(LEAST_ITEMS));
   ShortSegments s = { 0 };
   s.steps = host_doublings(w->host, imp_max(least, imp_ceil_div(width, each)));
