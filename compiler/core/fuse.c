@@ -206,10 +206,10 @@ static bool adds_cheap_rows(const Form *a, const Form *b) {
 // ---- which pairs gain
 
 // Scatters, histograms and filters have no room for further results, and flattening runs what is
-// in their lambdas sequentially: of nests they get only cheap rows that they add.  A reduction or scan gets no rows, and no nest that must be stored
-// as well, beside its own results: they would keep it from being split at its inner parallelism.
-// A nest that must be stored anyway gains little from a cheap consumer, which would tie it to
-// other nests.
+// in their lambdas sequentially: of nests they get only cheap rows that they add.  A reduction or
+// scan gets no rows, and no nest that must be stored as well, beside its own results: they would
+// keep it from being split at its inner parallelism.  A nest that must be stored anyway gains
+// little from a cheap consumer, which would tie it to other nests.
 static bool pays_vertically(const Graph *g, const Node *a, const Node *b) {
   if (!is_mapping(a->form) || is_better_stored(a, b)) return false;
   if (b->form->kind == EXP_MAP && a->form->kind == EXP_MAP)

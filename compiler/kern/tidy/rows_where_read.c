@@ -18,15 +18,15 @@ typedef struct MadeRow {
   const Term *value;
 } MadeRow;
 
-typedef struct RowReads {
+typedef struct RowsRead {
   KernMapper mapper;
   const Map *stored;  // Tensor -> itself: memory of all points that the kernel changes
   Map *rows;          // Tensor -> MadeRow *: those that go
-} RowReads;
+} RowsRead;
 
 // ---- which arrays
 
-static bool is_pure(const RowReads *r, const KernStm *stm) {
+static bool is_pure(const RowsRead *r, const KernStm *stm) {
   return stm->kind == KERN_LET ||
          (stm->kind == KERN_LOAD && !map_has(r->stored, tensor_root(stm->u.load.tensor)));
 }
@@ -41,7 +41,7 @@ static bool stores_at_indices(const MadeRow *row, const Access *to) {
 }
 
 // Is it such a map?
-static bool makes_row(const RowReads *r, const KernStm *stm, MadeRow *row) {
+static bool makes_row(const RowsRead *r, const KernStm *stm, MadeRow *row) {
   for (row->depth = 0; stm->kind == KERN_AXIS && row->depth < MOST_DIMS;) {
     const Axis *axis = stm->u.axis;
     const KernBlock *body = axis->body;
@@ -99,7 +99,7 @@ static bool is_read_once(const KernBlock *block, int at, const MadeRow *row) {
 
 // ---- their elements
 
-static void add_element(RowReads *r, KernBuilder *b, const KernStm *load,
+static void add_element(RowsRead *r, KernBuilder *b, const KernStm *load,
                         const MadeRow *row) {
   Map *at = map_new(NULL);
   for (int d = 0; d < row->depth; d++)
@@ -111,12 +111,12 @@ static void add_element(RowReads *r, KernBuilder *b, const KernStm *load,
   kern_let_var(b, load->binders[0], made->results[0]);
 }
 
-static bool is_gone(const RowReads *r, const KernStm *stm) {
+static bool is_gone(const RowsRead *r, const KernStm *stm) {
   return stm->kind == KERN_ALLOC && map_has(r->rows, stm->u.tensor);
 }
 
 static const KernBlock *where_read(KernMapper *m, const KernBlock *block) {
-  RowReads *r = m->state;
+  RowsRead *r = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   bool *goes = new_array(bool, block->count + 1);
   kern_expect(&b, block->count);
@@ -139,7 +139,7 @@ static const KernBlock *where_read(KernMapper *m, const KernBlock *block) {
 }
 
 const Kern *kern_rows_where_read(Compiler *c, const Kern *kern) {
-  RowReads r = { .mapper = { .c = c, .block = where_read },
+  RowsRead r = { .mapper = { .c = c, .block = where_read },
                  .stored = kern_stored(kern),
                  .rows = map_new(NULL) };
   r.mapper.state = &r;
