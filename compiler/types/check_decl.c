@@ -168,6 +168,26 @@ static Binding *infer_twice(Check *k, AstDecl *decl) {
   return b;
 }
 
+static bool holds_function(const Type *type) {
+  type = type_resolve(type);
+  for (int i = 0; type->kind == TYPE_RECORD && i < type->u.record.count; i++)
+    if (holds_function(type->u.record.fields[i].type)) return true;
+  return type->kind == TYPE_FUNCTION;
+}
+
+// The parameters of a function that is the result could stand before the `=`.
+static void check_recursive_result(Check *k, const AstFunction *f, const Binding *b) {
+  const Type *type = type_resolve(b->type);
+  for (int i = 0; i < f->params.count && type->kind == TYPE_FUNCTION; i++)
+    type = type_resolve(type->u.function.to);
+  if (!b->calls_itself || !holds_function(type)) return;
+  error(k->c, b->loc, "the result of a function that calls itself cannot %s (type `%s`)",
+        type->kind == TYPE_FUNCTION ? "be a function" : "have a function in it",
+        type_text(type));
+  if (type->kind == TYPE_FUNCTION)
+    hint(k->c, "give `%s` further parameters instead", b->name);
+}
+
 static void check_value(Check *k, AstDecl *decl) {
   AstFunction *f = &decl->u.value.function;
   int errors = diag_error_count(k->c), outer = k->errors, type_errors = k->type_errors;
@@ -191,6 +211,7 @@ static void check_value(Check *k, AstDecl *decl) {
   }
   // A name of a broken module has no type, although nothing was reported here.
   bool typed = k->type_errors == type_errors;
+  if (typed && diag_error_count(k->c) == errors) check_recursive_result(k, f, b);
   if (typed && diag_error_count(k->c) == errors) check_causality(k, f);
   if (typed && diag_error_count(k->c) == errors) consume_definition(k, decl);
   b->wrong = !typed || diag_error_count(k->c) != errors;
