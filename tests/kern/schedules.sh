@@ -43,6 +43,13 @@ END
 "$flc" dump --recipes sums.fl > out
 some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
 
+cat > added.fl << 'END'
+entry main [n] [k] (is: [n]i64) (fs: [n][k]f32) (ws: [n]f32) : [9][k]f32 =
+  reduce_by_index (replicate 9 (replicate k 0)) (map2 (+)) (replicate k 0) is (map2 (\f w -> map (* w) f) fs ws)
+END
+"$flc" dump --recipes added.fl > out
+expect 'rows that histograms add are made where they are added' 0 'alloc mapped|mapped_[0-9]+\[.*\] =' out
+
 cat > joined.fl << 'END'
 entry main [n] [m] [k] (xs: [n][m][k]f32) : [n][m][k]f32 = map (map (map (\x -> x * 2 + 1))) xs
 END
