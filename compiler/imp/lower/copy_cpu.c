@@ -3,6 +3,9 @@
 //   rows side by side in both         row by row, if they are short
 //   a short dimension                 its elements within the point, so that neighbouring points
 //                                     read and write runs of memory
+//   records of 8 or 16 bits each      some of each record's elements, or every second element, of
+//                                     16 points at once, by permutations of vectors; other
+//                                     numbers the device's compiler moves as well
 //   rows of one, columns of the other squares of vectors, which are transposed in registers: both
 //                                     arrays are touched in whole cache lines, whatever the
 //                                     distance of their rows
@@ -117,26 +120,183 @@ static bool joins_points(const ArrayCopy *copy) {
   return copy->inside && is_unit(copy->from, copy->run) != is_unit(copy->to, copy->run);
 }
 
+static const ImpExp *vector_let(ImpBuilder *b, const char *name, const ImpExp *value) {
+  return imp_vector_var(imp_declare(b, name, value), value->lanes);
+}
+
+// ---- records of narrow numbers
+
+enum { POINTS = 16, MOST_STEP = 16, MOST_PARTS = 8 };
+
+// Of each point the elements source[0], source[1], .. fill a record; points are `step` apart where
+// they come from.
+typedef struct Records {
+  ArrayCopy copy;
+  int64_t source[MOST_INSIDE];
+  int size, filled;
+  int64_t step, low, high;  // the first and the last element of POINTS points
+} Records;
+
+static bool constant_of(const ImpExp *e, int64_t *out) {
+  if (e->kind != IMP_CONST) return false;
+  *out = e->u.constant.u.i;
+  return true;
+}
+
+// The elements of the dimensions from `d` on; false: not all of them are known, or fit in.
+static bool fill_records(Records *r, int d, int64_t to, int64_t from) {
+  const ArrayCopy *copy = &r->copy;
+  int64_t to_step, from_step;
+  while (d < copy->to->rank && !(copy->inside >> d & 1))
+    d++;
+  if (d == copy->to->rank) {
+    if (to < 0 || to >= r->size || r->filled >= r->size) return false;
+    r->source[to] = from;
+    r->filled++;
+    return true;
+  }
+  if (!constant_of(copy->to->strides[d], &to_step) ||
+      !constant_of(copy->from->strides[d], &from_step))
+    return false;
+  for (int64_t i = 0; i < short_width(copy->to, d); i++)
+    if (!fill_records(r, d + 1, to + i * to_step, from + i * from_step)) return false;
+  return true;
+}
+
+static bool fills_each_once(const Records *r) {
+  if (r->filled != r->size) return false;
+  for (int i = 0; i < r->size; i++)
+    if (r->source[i] == INT64_MIN) return false;
+  return true;
+}
+
+static bool find_records(Records *r) {
+  const ArrayCopy *copy = &r->copy;
+  int64_t size;
+  if (!copy->from->mem || prim_size_bytes(copy->to->elem) > 2 || !all_short(copy) ||
+      !constant_of(copy->to->strides[copy->run], &size) ||
+      !constant_of(copy->from->strides[copy->run], &r->step))
+    return false;
+  int64_t apart = r->step < 0 ? -r->step : r->step;
+  if (size < 1 || size > MOST_INSIDE || apart < 2 || apart > MOST_STEP ||
+      apart > MOST_PARTS * size)
+    return false;
+  r->size = (int)size;
+  for (int i = 0; i < r->size; i++)
+    r->source[i] = INT64_MIN;
+  if (!fill_records(r, 0, 0, 0) || !fills_each_once(r)) return false;
+  r->low = r->high = r->source[0];
+  for (int i = 0; i < r->size; i++) {
+    if (r->source[i] < r->low) r->low = r->source[i];
+    if (r->source[i] > r->high) r->high = r->source[i];
+  }
+  *(r->step < 0 ? &r->low : &r->high) += (POINTS - 1) * r->step;
+  return r->high - r->low < MOST_STEP * POINTS * 2;
+}
+
+// Where the vector `part` of those that are loaded begins; the last one ends with the last element.
+static int64_t part_begin(const Records *r, int part) {
+  int64_t begin = part * POINTS, last = r->high - r->low + 1 - POINTS;
+  return begin < last ? begin : last;
+}
+
+// The lanes of the stored vector `number`, from the parts that have them.
+static const ImpExp *joined_parts(const Records *r, ImpBuilder *b, int number,
+                                  const ImpExp **parts) {
+  const ImpExp *out = NULL;
+  bool have[POINTS] = { 0 };
+  for (int part = 0, left = POINTS; left; part++) {
+    signed char *from = new_array(signed char, POINTS);
+    bool any = false;
+    for (int lane = 0; lane < POINTS; lane++) {
+      int element = number * POINTS + lane;
+      int64_t at = element / r->size * r->step + r->source[element % r->size] - r->low;
+      int64_t in_part = at - part_begin(r, part);
+      from[lane] = (signed char)(have[lane] ? lane : 0);
+      if (have[lane] || in_part < 0 || in_part >= POINTS) continue;
+      from[lane] = (signed char)(out ? POINTS + in_part : in_part);
+      have[lane] = any = true;
+      left--;
+    }
+    if (any)
+      out = vector_let(
+          b, "joined",
+          imp_permute(out ? out : parts[part], out ? parts[part] : NULL, from));
+  }
+  return out;
+}
+
+static void copy_block(const Records *r, ImpBuilder *b) {
+  const ArrayCopy *copy = &r->copy;
+  const ImpExp *parts[MOST_STEP * 2];
+  const ImpExp *from = imp_let(b, "from", arr_index(copy->from, copy->at)),
+               *to = imp_let(b, "to", arr_index(copy->to, copy->at));
+  int count = (int)((r->high - r->low + POINTS) / POINTS);
+  for (int part = 0; part < count; part++) {
+    const ImpExp *at = imp_add(from, imp_i64(r->low + part_begin(r, part)));
+    parts[part] = vector_let(b, "part", imp_vload(copy->from->mem, at, POINTS));
+  }
+  for (int i = 0; i < r->size; i++)
+    imp_store(b, copy->to->mem, imp_add(to, imp_i64(i * POINTS)),
+              joined_parts(r, b, i, parts));
+}
+
+// The last block is moved inside.
+static void copy_blocks(Code *host, const Records *records, SegDim *space, int count) {
+  Records r = *records;
+  ArrayCopy *copy = &r.copy;
+  const ImpExp *width = copy->to->shape[copy->run];
+  space[count - 1].width = code_atom(host, imp_ceil_div(width, imp_i64(POINTS)));
+  KernelCode *kernel = kernel_begin(host, host->b->loc);
+  Items items = { .least = LEAST_RUN };
+  items_open_runs(&items, host, kernel, space, count);
+  const ImpExp *first = imp_mul(imp_var(space[count - 1].index), imp_i64(POINTS));
+  copy->at[copy->run] =
+      imp_let(&items.inner, "at", imp_min(first, imp_sub(width, imp_i64(POINTS))));
+  for (int d = 0; d < copy->to->rank; d++)
+    if (copy->inside >> d & 1) copy->at[d] = imp_i64(0);
+  copy_block(&r, &items.inner);
+  items_close(&items, "copy_records");
+}
+
+// ---- point by point
+
+static void copy_each(Code *host, const ArrayCopy *copy, SegDim *space, int count) {
+  KernelCode *kernel = kernel_begin(host, host->b->loc);
+  Items items = { .least = copy->inside ? LEAST_RUN : FLAT_RUN,
+                  .independent = joins_points(copy) };
+  items_open_runs(&items, host, kernel, space, count);
+  if (all_short(copy))
+    store_all(copy, &items.inner);
+  else
+    looped(copy, &items.inner, 0);
+  items_close(&items, "copy_short");
+}
+
 // The space: the dimensions but for those inside, `run` last.
 static void copy_inside(Code *host, const Arr *to, const Arr *from, unsigned inside,
                         int run) {
-  ArrayCopy copy = begin_copy(host, to, from);
-  copy.inside = inside;
-  copy.run = run;
+  Records records = { .copy = begin_copy(host, to, from) };
+  ArrayCopy *copy = &records.copy;
+  copy->inside = inside;
+  copy->run = run;
   SegDim *space = new_array(SegDim, to->rank + 1);
   int count = 0;
   for (int d = 0; d < to->rank; d++)
-    if (d != run && !(inside >> d & 1)) space[count++] = copy.dims[d];
-  if (run >= 0) space[count++] = copy.dims[run];
-  KernelCode *kernel = kernel_begin(host, host->b->loc);
-  Items items = { .least = inside ? LEAST_RUN : FLAT_RUN,
-                  .independent = joins_points(&copy) };
-  items_open_runs(&items, host, kernel, space, count);
-  if (all_short(&copy))
-    store_all(&copy, &items.inner);
-  else
-    looped(&copy, &items.inner, 0);
-  items_close(&items, "copy_short");
+    if (d != run && !(inside >> d & 1)) space[count++] = copy->dims[d];
+  if (run >= 0) space[count++] = copy->dims[run];
+  if (run < 0 || !find_records(&records)) {
+    copy_each(host, copy, space, count);
+    return;
+  }
+  ImpBuilder few, many;
+  Code few_code = code_inner(host, &few), many_code = code_inner(host, &many);
+  SegDim *blocks = new_array(SegDim, count);
+  for (int i = 0; i < count; i++)
+    blocks[i] = space[i];
+  copy_each(&few_code, copy, space, count);
+  copy_blocks(&many_code, &records, blocks, count);
+  imp_if_else(host->b, imp_less(to->shape[run], imp_i64(POINTS)), few.block, many.block);
 }
 
 // The short dimensions that lie innermost in either array.
@@ -173,10 +333,6 @@ typedef struct Square {
   ArrayCopy copy;
   int across, lanes;  // the dimension along which rows of `from` run
 } Square;
-
-static const ImpExp *vector_let(ImpBuilder *b, const char *name, const ImpExp *value) {
-  return imp_vector_var(imp_declare(b, name, value), value->lanes);
-}
 
 // Exchanges what lies `apart` off the diagonal of each square of 2 * apart vectors and lanes.
 static void swap_squares(ImpBuilder *b, const ImpExp **rows, int lanes, int apart) {
