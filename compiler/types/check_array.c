@@ -86,7 +86,7 @@ static const Size *slice_size(Check *k, AstExp *node, const AstDim *dim,
   }
   const Size *from = size_of_exp(k, dim->from);
   if (!from) return unknown_size(k, node);
-  return size_binary(SIZE_SUB, whole, from);
+  return size_simplify(size_binary(SIZE_SUB, whole, from));
 }
 
 // xs[-1], which others write for the last element

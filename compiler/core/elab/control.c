@@ -140,6 +140,9 @@ const Val *elab_choose(Elab *e, const Atom *size, Branches branches, const char 
   return bind_joined(e, &j, exp, name);
 }
 
+// Compilers of kernels take some 250 blocks within one another at most.
+enum { MOST_CASES = 32, MOST_CONDITIONS = 128 };
+
 // ---- if, && and ||
 
 typedef struct Part {
@@ -174,11 +177,54 @@ static const AstExp *only_base(const AstExp *exp, const Tail *t) {
   return elab_has_end(exp->u.cond.else_exp, t, false) ? NULL : exp->u.cond.then_exp;
 }
 
+static Atom elab_any(Elab *e, const Scope *s, const AstExp *first, int count);
+
+// `count` conditions from `first` on, each in the `else` of the one before; one of them holds if
+// `last`, else what is in the `else` of the last may be taken too.
+typedef struct Conditions {
+  const Scope *scope;
+  const AstExp *first;
+  int count;
+  bool last;
+} Conditions;
+
+static const AstExp *condition_after(const AstExp *exp, int count) {
+  for (; count; count--)
+    exp = exp->u.cond.else_exp;
+  return exp;
+}
+
+// Of many conditions, those of the first half if one of them holds, else the others.
+static const Val *eval_conditions(Elab *e, const void *state, const char *name) {
+  const Conditions *all = state;
+  Conditions rest = *all;
+  Part one = { all->scope, all->count ? all->first->u.cond.then_exp : all->first, NULL };
+  if (all->count == !!all->last) return eval_part(e, &one, name);
+  int taken = all->count > MOST_CONDITIONS ? all->count / 2 : 1;
+  Conditions half = { all->scope, all->first, taken, true };
+  rest.first = condition_after(all->first, taken);
+  rest.count -= taken;
+  Branches branches = { { eval_conditions, &half },
+                        { eval_conditions, &rest },
+                        branch_type(all->first, all->scope, NULL) };
+  return elab_if(e, elab_any(e, all->scope, all->first, taken), branches, name);
+}
+
+static int count_conditions(const AstExp *exp) {
+  int count = 0;
+  for (; exp->kind == AST_IF; exp = exp->u.cond.else_exp)
+    count++;
+  return count;
+}
+
 const Val *elab_cond(Elab *e, Scope *s, const AstExp *exp, Want want) {
   const Tail *t = want.tail;
   Part yes = { s, exp->u.cond.then_exp, t }, no = { s, exp->u.cond.else_exp, t };
   const AstExp *only = only_base(exp, t);
   if (only) return eval_part(e, &(Part){ s, only, t }, want.name);
+  int count = t ? 0 : count_conditions(exp);
+  if (count > MOST_CONDITIONS)
+    return eval_conditions(e, &(Conditions){ s, exp, count, false }, want.name);
   Atom condition = elab_scalar(e, s, exp->u.cond.condition);
   if (!is_decided(condition, t)) return NULL;
   Branches branches = { { eval_part, &yes }, { eval_part, &no }, branch_type(exp, s, t) };
@@ -263,6 +309,15 @@ static Atom elab_chain(Elab *e, Scope *s, Junction *chain, Atom left) {
   return left;
 }
 
+// The first of `count` conditions, or the next in its `else`, and so on.
+static Atom elab_any(Elab *e, const Scope *s, const AstExp *first, int count) {
+  Junction chain = { 0 };
+  Scope scope = *s;
+  for (int i = count - 1; i > 0; i--)
+    vec_push(&chain.operands, condition_after(first, i)->u.cond.condition);
+  return elab_chain(e, &scope, &chain, elab_scalar(e, &scope, first->u.cond.condition));
+}
+
 const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) {
   Junction chain = { .is_and = exp->kind == AST_AND, .name = name };
   add_operands(&chain, exp);
@@ -271,9 +326,6 @@ const Val *elab_logical(Elab *e, Scope *s, const AstExp *exp, const char *name) 
 }
 
 // ---- match
-
-// Compilers of kernels take some 250 blocks within one another at most.
-enum { MOST_CASES = 32 };
 
 // The cases from `next` to before `end`, for a value that one of them matches, and no case before.
 typedef struct Cases {
