@@ -288,15 +288,33 @@ static const Exp *concat(const Simplify *s, const Exp *e) {
   return exp_concat(e->u.concat.count, kept.at, kept.count);
 }
 
+// n, or the greater one of n and 1
+static bool is_count(const Simplify *s, Atom a, Atom n) {
+  const Exp *def = simplify_def(s, a);
+  if (atom_equal(a, n)) return true;
+  return def && def->kind == EXP_OP && def->u.op.op == OP_MAX &&
+         atom_equal(def->u.op.args[0], n) && atom_is_i64(def->u.op.args[1], 1);
+}
+
+// rotate (k % max n 1) xs => rotate k xs, for 0 <= k < n
+static const Exp *rotate(const Simplify *s, const Exp *e) {
+  Atom array = e->u.rotate.array, n = atom_type(array).dims[0];
+  if (atom_is_i64(e->u.rotate.amount, 0)) return exp_atom(array);
+  const Exp *def = simplify_def(s, e->u.rotate.amount);
+  if (!def || def->kind != EXP_OP || def->u.op.op != OP_MOD) return NULL;
+  Atom k = def->u.op.args[0];
+  bool same = is_count(s, def->u.op.args[1], n) && simplify_is_nonneg(s, k) &&
+              simplify_is_below(s, k, n);
+  return same ? exp_rotate(k, array) : NULL;
+}
+
 const Exp *simplify_array(Simplify *s, const Exp *e) {
   if (e->kind == EXP_INDEX) return index(s, e);
   if (e->kind == EXP_UPDATE) return update(s, e);
   if (e->kind == EXP_REARRANGE) return rearrange(s, e);
   if (e->kind == EXP_RESHAPE) return reshape(s, e);
   if (e->kind == EXP_CONCAT) return concat(s, e);
-  if (e->kind == EXP_ROTATE && atom_is_i64(e->u.rotate.amount, 0)) {
-    return exp_atom(e->u.rotate.array);
-  }
+  if (e->kind == EXP_ROTATE) return rotate(s, e);
   bool scalar_copy = e->kind == EXP_COPY && !atom_type(e->u.atom.atom).rank;
   return scalar_copy ? exp_atom(e->u.atom.atom) : NULL;
 }

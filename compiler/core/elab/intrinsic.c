@@ -139,8 +139,21 @@ static Atom rotate_leaf(Elab *e, Atom leaf, const void *state) {
   return elab_emit(e, on->name, "rotated", exp_rotate(on->amount, leaf));
 }
 
+// Amounts that are not known to be near 0 are made so: places are (i + amount) % n.
+static Atom near_amount(Elab *e, Atom amount, const Val *array) {
+  const int64_t near = INT64_C(1) << 62;
+  AtomVec leaves = val_leaves(e, array);
+  if (!leaves.count) return amount;
+  if (amount.kind == ATOM_CONST && amount.u.constant.u.i <= near &&
+      amount.u.constant.u.i >= -near)
+    return amount;
+  Atom count = atom_type(leaves.at[0]).dims[0];
+  return elab_op2(e, OP_MOD, amount, elab_op2(e, OP_MAX, count, atom_i64(1)));
+}
+
 static const Val *rotate(Elab *e, const IntrinsicCall *call) {
-  OnLeaves on = { .name = call->name, .amount = val_scalar(e, call->args[0]) };
+  Atom amount = near_amount(e, val_scalar(e, call->args[0]), call->args[1]);
+  OnLeaves on = { .name = call->name, .amount = amount };
   return val_map(e, call->args[1], rotate_leaf, &on);
 }
 

@@ -50,16 +50,22 @@ typedef struct Slice {
 
 static Atom le(Elab *e, Atom a, Atom b) { return elab_op2(e, OP_LE, a, b); }
 
+// The step, near enough to 0 that it can be added to a place; no array has elements that far apart.
+static Atom near_step(Elab *e, Atom step) {
+  Atom most = atom_i64(INT64_C(1) << 62), least = atom_i64(-(INT64_C(1) << 62));
+  return elab_op2(e, OP_MIN, elab_op2(e, OP_MAX, step, least), most);
+}
+
 // (to - from) / step, rounded away from zero.
 static Atom slice_count(Elab *e, const Slice *s) {
   Atom distance = size_sub(e->b, s->to, s->from);
   if (atom_is_i64(s->step, 1)) return distance;
   if (atom_is_i64(s->step, -1)) return size_sub(e->b, s->from, s->to);
-  Atom sign = elab_op1(e, OP_SGN, s->step);
-  Atom padded = size_sub(e->b, size_add(e->b, distance, s->step), sign);
+  Atom step = near_step(e, s->step), sign = elab_op1(e, OP_SGN, step);
+  Atom padded = size_sub(e->b, size_add(e->b, distance, step), sign);
   // A step of zero is reported by the check; here it only must not trap.
-  Atom is_zero = elab_op2(e, OP_EQ, s->step, atom_i64(0));
-  return elab_op2(e, OP_QUOT, padded, elab_select(e, is_zero, atom_i64(1), s->step));
+  Atom is_zero = elab_op2(e, OP_EQ, step, atom_i64(0));
+  return elab_op2(e, OP_QUOT, padded, elab_select(e, is_zero, atom_i64(1), step));
 }
 
 static Atom unit_slice_ok(Elab *e, const Slice *s) {
@@ -83,12 +89,20 @@ static Atom leads_to_end(Elab *e, const Slice *s) {
   return elab_select(e, s->backwards, back, forth);
 }
 
+// Whether an end may be so far away that the sum of the distance and a step overflows.
+static bool ends_far_away(const Slice *s) {
+  if (s->to.kind == ATOM_CONST) return s->to.u.constant.u.i > INT64_C(1) << 62;
+  return !atom_equal(s->to, s->n);
+}
+
 static Atom slice_ok(Elab *e, const Slice *s) {
   if (atom_is_i64(s->step, 1)) return unit_slice_ok(e, s);
   Builder *b = e->b;
   Atom length = size_mul(b, size_sub(b, s->count, atom_i64(1)), s->step);
   Atom last = size_add(b, s->from, length);
   Atom inside = elab_and(e, le(e, atom_i64(0), last), elab_op2(e, OP_LT, last, s->n));
+  if (ends_far_away(s))
+    inside = elab_and(e, elab_op2(e, OP_LT, atom_i64(0), s->count), inside);
   Atom ok = elab_and(e, inside, leads_to_end(e, s));
   ok = elab_or(e, elab_op2(e, OP_EQ, s->count, atom_i64(0)), ok);
   return elab_and(e, ok, elab_op2(e, OP_NE, s->step, atom_i64(0)));
