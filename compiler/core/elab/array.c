@@ -63,6 +63,8 @@ typedef struct Range {
   PrimType type;
   Atom step;
   Atom backwards;  // bool: the step is negative
+  Atom distance,
+      width;  // i64: how far the end and the second one are; below 0 if too far
 } Range;
 
 static Atom zero(PrimType type) { return atom_const(prim_zero(type)); }
@@ -85,7 +87,10 @@ static Atom range_ok(Elab *e, const Range *r) {
   if (r->end == RANGE_BELOW) ok = elab_and(e, ok, elab_op1(e, OP_NOT, r->backwards));
   Atom up = elab_op2(e, OP_LE, r->start, r->stop);
   Atom down = elab_op2(e, OP_LE, r->stop, r->start);
-  return elab_and(e, ok, elab_select(e, r->backwards, down, up));
+  ok = elab_and(e, ok, elab_select(e, r->backwards, down, up));
+  if (!r->has_second || r->type != PRIM_I64) return ok;
+  Atom near = elab_op2(e, OP_LE, atom_i64(0), r->distance);
+  return elab_and(e, ok, elab_and(e, near, elab_op2(e, OP_LE, atom_i64(0), r->width)));
 }
 
 // The start passes the check, not the count: sizes stay what types mention.
@@ -107,22 +112,27 @@ static void check_range(Elab *e, Range *r) {
 }
 
 // ceil(|stop - start| / |step|), one more for an end that belongs to the range and is met.
-static Atom range_count(Elab *e, const Range *r) {
+static Atom range_count(Elab *e, Range *r) {
   Builder *b = e->b;
   Atom start = elab_to_i64(e, r->start), stop = elab_to_i64(e, r->stop);
   Atom up = size_sub(b, stop, start), down = size_sub(b, start, stop);
-  Atom distance = elab_select(e, r->backwards, down, up);
+  Atom distance = r->distance = elab_select(e, r->backwards, down, up);
   Atom step = atom_i64(1);
   if (r->has_second) {
     Atom second = elab_to_i64(e, r->second);
     Atom forth = size_sub(b, second, start), back = size_sub(b, start, second);
     // A step of zero is reported by the check; here it only must not trap.
-    step = elab_op2(e, OP_MAX, elab_select(e, r->backwards, back, forth), atom_i64(1));
+    r->width = elab_select(e, r->backwards, back, forth);
+    step = elab_op2(e, OP_MAX, r->width, atom_i64(1));
   }
   if (r->end == RANGE_UPTO) {
     return size_add(b, elab_op2(e, OP_DIV, distance, step), atom_i64(1));
   }
   if (atom_is_i64(step, 1)) return distance;
+  if (step.kind != ATOM_CONST) {  // a sum of both might overflow
+    Atom before = elab_op2(e, OP_DIV, size_sub(b, distance, atom_i64(1)), step);
+    return size_add(b, before, atom_i64(1));
+  }
   Atom padded = size_sub(b, size_add(b, distance, step), atom_i64(1));
   return elab_op2(e, OP_DIV, padded, step);
 }
