@@ -289,6 +289,18 @@ static const Type *result_type(const AstFunction *f, const Type *type) {
   return type_resolve(type);
 }
 
+// What a function takes along of what is outside of it: of constants, which nobody consumes, those
+// that its result may be.
+static const Alias *taken_along(const Alias *captured, const Alias *result) {
+  const Alias *all = alias_flat(captured), *own = alias_flat(result), *taken = NULL;
+  for (int i = 0; all && i < all->roots.count; i++) {
+    Root *root = all->roots.at[i];
+    if (root->kind == ROOT_TOP && !alias_has(own, root)) continue;
+    taken = alias_union(taken, alias_of_root(root));
+  }
+  return taken;
+}
+
 const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Binding *owner,
                              const Alias **captured) {
   ConsumeRegion region;
@@ -314,6 +326,6 @@ const Type *consume_function(Consume *u, AstFunction *f, const Type *type, Bindi
   else if (result && f->params.count)
     result = mark_type(&r, result, false, &part);
   consume_leave(u);
-  *captured = region.captured;
+  *captured = taken_along(region.captured, alias);
   return result ? rebuild(f, type, 0, result) : type;
 }
