@@ -42,8 +42,8 @@ static Name *field_names(const Type *record) {
   return names;
 }
 
-// A constant at top level, of any type or size too, is a root that nobody may consume, and so is what a function gives that
-// gives a constant.
+// A constant at top level, of any type or size too, is a root that nobody may consume, and so is
+// what a function gives that gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
   bool functions = is_functions(type) && !binding->shares_constant;
   if (!binding->is_top || functions || !type_shares(type)) return NULL;

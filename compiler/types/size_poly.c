@@ -1,5 +1,5 @@
-// Sizes as polynomials: two sizes are equal if their normal forms are, and nothing cancels in one of
-// them that does not in the other.
+// Sizes as polynomials: two sizes are equal if their normal forms are, and nothing cancels in one
+// of them that does not in the other.
 //
 // A polynomial is a sum of terms, a term a coefficient times a product of factors: names, open
 // variables, and expressions such as `f n`, `n / 2` or `r.a`, which are opaque but for their parts.
