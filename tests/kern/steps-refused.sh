@@ -204,7 +204,7 @@ accepted sum_of_sums.segmap 'permute k m'
 # ---- bind
 refused product.segmap 'code for CPUs has no groups of items' 'bind n to item'
 refused product.segmap 'k is no map that is all that the axes around it do' 'bind k to grid'
-refused rotated.segmap 'k is no map that is all that the axes around it do' 'bind k to grid'
+refused rotated.segmap 'k_2 is no map that is all that the axes around it do' 'bind k_2 to grid'
 refused carried.segmap 'k carries values from point to point' 'bind k to lane'
 refused product.segmap 'k: its width is not constant' 'bind k to reg'
 refused product.segmap 'k_rest0: it has no points' 'split k into 1' 'split k_rest by 8 short' 'bind k_rest0 to reg'
