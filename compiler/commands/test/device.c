@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROFILES = 2, NO_PROFILE, FEW_RUNS = 8, MANY_RUNS = 400 };
+enum { PROFILES = 2, NO_PROFILE, FEW_RUNS = 6, MANY_RUNS = 400 };
 
 static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
 
