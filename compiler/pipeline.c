@@ -1,6 +1,7 @@
 // Every pass in order, with its reason; the one place that knows them all.
 #include "pipeline.h"
 #include "base/mem.h"
+#include "core/interp/interp.h"
 #include "core/passes.h"
 #include "flat/flat.h"
 #include "kern/recipes/recipe_book.h"
@@ -37,8 +38,9 @@ static bool run_check(Compiler *c, Program *p, const Pass *pass) {
 static bool run_elaborate(Compiler *c, Program *p, const Pass *pass) {
   (void)pass;
   const Core *core = elaborate(c, p->checked);
-  // Without what nothing needs, so that the interpreter reports no errors that devices do not.
-  p->core = core ? dead(c, core) : NULL;
+  // Without what nothing needs, so that the interpreter reports no errors that devices do not; but
+  // values that are shown need not be needed.
+  p->core = core && !interp_shows_values(core) ? dead(c, core) : core;
   return p->core != NULL;
 }
 

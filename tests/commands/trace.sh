@@ -22,4 +22,10 @@ diff expected shown
 # What passes have made of the program is not shown.
 echo '[1, 2]' | "$flc" eval traced.fl --after flatten > /dev/null 2> shown
 test ! -s shown
+# A value is shown though nothing needs it, within functions of maps as well.
+cat > "$dir/unneeded.fl" <<'FL'
+def main (xs: []i32) : []i32 = map (\x -> let _ = trace (x * 2) in x + 1) xs
+FL
+echo '[1, 2]' | "$flc" eval unneeded.fl > /dev/null 2> shown
+test "$(grep -c 'trace = [24]i32' shown)" = 2
 echo '1 + #[trace] 2' | "$flc" repl 2>&1 | grep -q 'trace: 2 = 2i32'
