@@ -82,6 +82,7 @@ typedef struct Harness {
   int next, done;    // programs started; finished
   Job *jobs;
   TestReport total;
+  Text *failures;     // the programs of which tests failed, a line each
   const char *shown;  // the line of progress on the terminal, or NULL
 } Harness;
 
@@ -118,12 +119,13 @@ static const char *read_all(int fd) {
   return text_str(t);
 }
 
-static void add_report(Harness *h, const char *text) {
+static void add_report(Harness *h, const Job *job, const char *text) {
   int passed = 0, failed = 0, skipped = 0, length = 0;
   sscanf(text, "%d %d %d\n%n", &passed, &failed, &skipped, &length);
   h->total.passed += passed;
   h->total.failed += failed;
   h->total.skipped += skipped;
+  if (failed) text_printf(h->failures, "failed: %s (%d)\n", job->path, failed);
   const char *rest = strchr(text, '\n');
   if (rest) text_add(h->total.text, rest + 1);
 }
@@ -144,10 +146,11 @@ static void finish(Harness *h, Job *job, int status, bool timed_out) {
   h->done++;
   job->pid = 0;
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-    add_report(h, report);
+    add_report(h, job, report);
     return;
   }
   h->total.failed++;
+  text_printf(h->failures, "failed: %s\n", job->path);
   host_stop(&job->host);  // the program may still run there
   const char *what = timed_out ? text_format("took more than %d s", h->options->timeout_s)
                      : WIFSIGNALED(status)
@@ -235,7 +238,9 @@ static int test_paths(Compiler *c, const TestOptions *options,
   h.host = host_program(c, options, paths->count);
   h.jobs = new_array(Job, options->jobs);
   h.total.text = text_new();
+  h.failures = text_new();
   run_all(&h);
+  if (paths->count > 1) fputs(text_str(h.failures), stdout);
   printf("%s%d passed, %d failed", text_str(h.total.text), h.total.passed,
          h.total.failed);
   if (h.total.skipped) printf(", %d skipped", h.total.skipped);
