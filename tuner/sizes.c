@@ -1,4 +1,4 @@
-// Group sizes, numbers of groups, chunks, recipes, weights of workers, once the thresholds are
+// Group sizes, numbers of groups, chunks, recipes, splits and weights of workers, once the thresholds are
 // chosen: those of the kernels that take the time, one after the other, each by contests of a few
 // of its values (contest.h; docs/tuning.md, step 6).
 #include "tuner/sizes.h"
@@ -47,7 +47,8 @@ void sizes_find(Tuning *t) {
     p.operation = operation_of(p.name);
     read_about(m, &p);
     // 0: the code that runs has no such number.
-    if (p.value > 0 || sizes_is_weight(&p)) vec_push(&t->sizing.params, p);
+    if (p.value > 0 || sizes_is_weight(&p) || sizes_is_split(&p))
+      vec_push(&t->sizing.params, p);
   }
 }
 
@@ -183,7 +184,8 @@ static SizeTurns turns_of(const Sizer *s) {
   vec_each (SizeParam *, p, &s->t->sizing.params) {
     double share = largest_share(s, p);
     bool later = s->t->options->shares && !p->operation;
-    if (share >= least_share && !later && !sizes_is_followed(s->t, p))
+    bool chosen = sizes_is_split(p) || sizes_is_followed(s->t, p);
+    if (share >= least_share && !later && !chosen)
       vec_push(&turns, (SizeTurn){ p, share });
   }
   qsort(turns.at, (size_t)turns.count, sizeof *turns.at, compare_turns);
@@ -321,6 +323,7 @@ static void tune_all(Sizer *s) {
   measure_command(t->m, "pause_profiling");
   for (int d = 0; d < t->choice.problem.dataset_count; d++)
     if (s->all[d] && child_now() < s->until) weigh(s, d);
+  sizes_split(t, s->all, (child_now() + s->until) / 2);
   sizes_balance(t, s->all, (child_now() + s->until) / 2);
   SizeTurns turns = turns_of(s);
   for (int i = 0; i < turns.count; i++) {

@@ -12,10 +12,14 @@ void sizes_choose_on(Tuning *t, const Decision *decisions, bool *on);
 // Gives the workers, if there are several, the shares of the work that they finish at the same
 // time, where that is better on these data sets (balance.c).
 void sizes_balance(Tuning *t, const bool *on, double until);
+// Chooses from how much work on several workers divide it, where that is better on these data sets
+// (splits.c).
+void sizes_split(Tuning *t, const bool *on, double until);
 
-// ---- for shared.c and balance.c
+// ---- for shared.c, balance.c and splits.c
 
 bool sizes_is_weight(const SizeParam *p);                      // the share of a worker
+bool sizes_is_split(const SizeParam *p);                       // the threshold of a split
 // The program has it from now on.
 void sizes_set(Tuning *t, const SizeParam *p, int64_t value);
 const char *sizes_setting(const SizeParam *p, int64_t value);  // "NAME=4"

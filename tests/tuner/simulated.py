@@ -6,7 +6,8 @@ usage: simulated.py SCENARIO.json [SEED]
 A scenario is {"program": NODE, "noise": share, "sleep": seconds per call and per raced run, "capacity":
 bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": false if it knows no replay, "bias": NAME: factor by
 which a version is faster in races than in whole runs, "sizes": NAME: {"is": value, VALUE: factor}}: what
-times are multiplied by, or factors by the names of data sets or entry points, "entries": names of entry points, "speeds":
+times are multiplied by, or factors by the names of data sets or entry points; of kind "workers" with "work": {data: n} and
+"split": {data: factor} for those data sets that have at least as much work, "entries": names of entry points, "speeds":
 [NUMBER, ...]: of workers whose shares are the sizes "worker_N" (of kind "weight")}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
@@ -232,7 +233,11 @@ class Program:
         us = max(self.worker_times(us), default=us)
         for name, value in self.sizes.items():
             self.tried.add((name, value))
-            by_value = self.scenario["sizes"][name].get(str(value), 1)
+            size = self.scenario["sizes"][name]
+            if "work" in size:
+                factor *= size["split"][self.at] if size["work"].get(self.at, -1) >= value else 1
+                continue
+            by_value = size.get(str(value), 1)
             factor *= by_value.get(self.at, by_value.get(self.entry, 1)) if isinstance(by_value, dict) else by_value
         self.now += us * max(0.05, factor)
 
@@ -305,7 +310,9 @@ class Program:
                 self.execute(self.scenario["program"], self.data[variable])
                 times.append(self.now)
                 self.sizes = dict(before)
-            paths.append({"us": times})
+            splits = [{"name": name, "par": size["work"][self.at]}
+                      for name, size in self.scenario.get("sizes", {}).items() if "work" in size]
+            paths.append({"us": times, "guards": splits})
         self.path = path
         return json.dumps({"paths": paths}) + "\n"
 

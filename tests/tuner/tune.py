@@ -200,6 +200,23 @@ def shares_that_are_fair_stay(folder):
     assert not any(name.startswith("worker_") for name in case.settings()), case.settings()
 
 
+def splits_get_thresholds_between_data_sets(folder):
+    tree = version("V0", 100, 1000, 5000)
+    work = {"small": 1000, "middle": 100000, "large": 400000}
+    for factors, least, most in (
+            ({"small": 1.4, "middle": 0.9, "large": 0.6}, 1001, 100000),
+            ({"small": 0.7, "middle": 0.7, "large": 0.6}, 0, 1000),
+            ({"small": 1.4, "middle": 1.2, "large": 1.1}, 400001, 2**63 - 1)):
+        split = {"is": 262144, "kind": "workers", "work": work, "split": factors}
+        case = Case(folder, program=guard("main.top_0", tree, tree), sizes={"main.workers_0": split}, kernels={}, base=0)
+        case.tune()
+        check_settings(case.settings(), {"main.workers_0": (least, most)})
+    split["split"] = {"small": 1.4, "middle": 1.3, "large": 0.6}
+    case = Case(folder, program=guard("main.top_0", tree, tree), sizes={"main.workers_0": split}, kernels={}, base=0)
+    case.tune()
+    assert "main.workers_0" not in case.settings(), case.settings()
+
+
 def one_data_set_that_loses_keeps_a_number(folder):
     tree = version("V0", 100, 1000, 5000)
     case = Case(folder, program=guard("main.top_0", tree, tree), kernels={"main.segmap": 0.9},
@@ -611,7 +628,7 @@ def numbers_that_entry_points_share(folder):
 TESTS = [
     chooses_the_best_in_few_runs, runs_more_than_twice_what_decides_nothing, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
     whole_runs_have_the_last_word, workers_get_shares_by_their_speed, shares_that_are_fair_stay, chooses_sizes, chooses_numbers_of_kernels_that_matter,
-    one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
+    splits_get_thresholds_between_data_sets, one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
     whole_runs_also_judge_where_versions_go_by_work, survives("check"), survives("check", "--no-replay"),
