@@ -1,6 +1,6 @@
-// Group sizes, numbers of groups, chunks, recipes, splits and weights of workers, once the thresholds are
-// chosen: those of the kernels that take the time, one after the other, each by contests of a few
-// of its values (contest.h; docs/tuning.md, step 6).
+// Group sizes, numbers of groups, chunks, recipes, splits and weights of workers, once the
+// thresholds are chosen: those of the kernels that take the time, one after the other, each by
+// contests of a few of its values (contest.h; docs/tuning.md, step 6).
 #include "tuner/sizes.h"
 #include "tuner/contest.h"
 #include <ctype.h>
