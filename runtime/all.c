@@ -36,6 +36,8 @@
 #include "race.h"
 #include "helper.h"
 #include "rehearsal.h"
+#include "server_values.h"
+#include "server_records.h"
 #include "server.h"
 #include "cli.h"
 #ifdef RT_WORKERS

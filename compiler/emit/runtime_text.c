@@ -41,9 +41,10 @@ static bool is_part(const char *name, size_t length, RuntimeParts parts,
     "gather.h",  "deliver.h",       "divided.h",
     NULL
   };
-  static const char *const command_line[] = { "cli.h",       "server.h", "race.h",
-                                              "replay.h",    "trace.h",  "helper.h",
-                                              "rehearsal.h", NULL };
+  static const char *const command_line[] = {
+    "cli.h",    "server_values.h", "server_records.h", "server.h",    "race.h",
+    "replay.h", "trace.h",         "helper.h",         "rehearsal.h", NULL
+  };
   static const char *const ahead[] = { "inflate.h", "ahead.h", NULL };
   static const char *const contract[] = { "contract.h", "api.h", "scalar.h", NULL };
   bool several = is_among(name, length, for_workers);
