@@ -94,7 +94,7 @@ text 'one axis to permute' 'expected the name of an axis, found the end of the s
 text 'many axes' 'expected at most 8 axes' 'kernel main.segmap' 'permute a b c d e f g h i'
 text 'an unknown place' '^recipe:2:13: error: expected `seq`, `grid`, `lane` or `reg`, found warp' 'kernel main.segmap' '  bind n to warp'
 text 'what steps look like' '^hint: bind AXIS .. to seq' 'kernel main.segmap' 'bind n to warp'
-text 'a condition' 'expected `>=` or `<`, found >' 'kernel main.segmap' 'where n > 3'
+text 'a condition' 'expected `>=`, `<` or `fills`, found >' 'kernel main.segmap' 'where n > 3'
 text 'an axis that is not there' '^recipe:3:11: error: there is no axis q' 'kernel main.segmap' 'split n by 4' '  permute q n'
 expect 'those that are there' '^hint: at this point the axes are n0, n, m, k$' err
 text 'what is never reached' '^recipe:3:1: error: this is never reached' 'kernel main.segmap' 'split m by 4 short' 'otherwise' 'where n >= 4'

@@ -1017,7 +1017,7 @@ entry main [m] (as: [m][16][16]f32) (bs: [m][16][16]f32) : [m][m][16][16]f32 =
 END
 "$flc" dump --recipes blocks.fl > out
 sed -n '/^kernel main.segmap /,/^-- else/p' out > out.blocks
-some 'sums of a vector of numbers are no vectors of their own, as each ends in many steps' 'split i by 8 overlap' out.blocks
+some 'sums of a vector of numbers are no vectors of their own, as each ends in many steps' 'bind i_2 to lane' out.blocks
 
 cat > windows.fl << 'END'
 def plane [n] [k] (xs: [n][n]f32) (w: [k][k]f32) : f32 =

@@ -267,6 +267,20 @@ void recipe_where_fewer(Recipe *r, Name axis, int64_t than) {
         text_format("where %s < %lld", axis, (long long)than));
 }
 
+void recipe_where_filled(Recipe *r, Name axis, int64_t by) {
+  enum { BLOCKS = 4 };
+  if (r->failed) return;
+  const KernStm *stm = step_axis(&r->step, r->kern, axis);
+  const Term *width = stm ? stm->u.axis->width : term_i64(0),
+             *many = term_at_most(term_i64(BLOCKS * by), width),
+             *over = term_op2(OP_REM, width, term_i64(by)),
+             *fills = term_or(many, term_op2(OP_EQ, over, term_i64(0)));
+  const char *never = text_format("blocks of %lld do not fill %s", (long long)by, axis),
+             *unknown = text_format("how many points %s has is found inside", axis);
+  apply(r, stm && require(r, fills, never, unknown) ? r->kern : NULL,
+        text_format("where %s fills %lld", axis, (long long)by));
+}
+
 void recipe_spread(Recipe *r) {
   if (r->failed) return;
   const char *never = "rows that lanes store to lie a multiple of 4096 bytes apart";

@@ -38,6 +38,9 @@ void recipe_interior(Recipe *r, bool twice);
 void recipe_where(Recipe *r, Name axis, int64_t least);
 // .. of fewer points than that.
 void recipe_where_fewer(Recipe *r, Name axis, int64_t than);
+// .. of points that fill blocks of so many, or four of them: what the last one, which begins
+// earlier, does twice is little.
+void recipe_where_filled(Recipe *r, Name axis, int64_t by);
 // .. for arrays whose rows, that lanes store to, do not push each other out of the cache.
 void recipe_spread(Recipe *r);
 void recipe_check(Recipe *r);

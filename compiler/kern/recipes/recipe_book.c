@@ -55,7 +55,9 @@ static void take_step(Recipe *r, const RecipeStep *step) {
   case VERB_INTERIOR: recipe_interior(r, step->move); return;
   case VERB_SPREAD: recipe_spread(r); return;
   case VERB_WHERE:
-    (step->fewer ? recipe_where_fewer : recipe_where)(r, step->axes[0], step->number);
+    (step->fills   ? recipe_where_filled
+     : step->fewer ? recipe_where_fewer
+                   : recipe_where)(r, step->axes[0], step->number);
     return;
   }
 }

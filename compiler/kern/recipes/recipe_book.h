@@ -45,6 +45,7 @@ typedef struct RecipeStep {
   AxisBind bind;
   bool move;   // interior
   bool fewer;  // where: `<`
+  bool fills;  // where: `fills`
 } RecipeStep;
 
 // One way to run a kernel, for where those before it cannot be taken.

@@ -180,7 +180,9 @@ static void read_nothing(RecipeReader *r, RecipeStep *step) {
 static void read_where(RecipeReader *r, RecipeStep *step) {
   read_axis(r, step);
   step->fewer = accept_word(r, "<");
-  if (!step->fewer && !accept_word(r, ">=")) expected(r, "`>=` or `<`");
+  step->fills = !step->fewer && accept_word(r, "fills");
+  if (!step->fewer && !step->fills && !accept_word(r, ">="))
+    expected(r, "`>=`, `<` or `fills`");
   read_number(r, step);
 }
 
@@ -208,7 +210,7 @@ static const VerbRow verbs[] = {
   { "stage", VERB_STAGE, read_one_axis, "stage AXIS" },
   { "interior", VERB_INTERIOR, read_interior, "interior [move]" },
   { "spread", VERB_SPREAD, read_nothing, "spread" },
-  { "where",    VERB_WHERE,    read_where,    "where AXIS >=|< NUMBER" },
+  { "where",    VERB_WHERE,    read_where,    "where AXIS >=|<|fills NUMBER" },
 };
 // clang-format on
 

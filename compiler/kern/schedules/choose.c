@@ -132,7 +132,8 @@ static bool is_weaker(const Candidate *cand, const Candidate *best) {
 static Candidates others(const Candidates *all, const Candidate *best, bool smaller) {
   Candidates out = { 0 };
   vec_each (const Candidate *, cand, all) {
-    bool half = smaller && cand->recipe.moves && 2 * cand->across <= best->across;
+    bool half = cand->across && 2 * cand->across <= best->across &&
+                (best->across > LANES || (smaller && cand->recipe.moves));
     if (cand->recipe.kern != best->recipe.kern &&
         (!cand->recipe.condition || half || best->first || is_weaker(cand, best)))
       vec_push(&out, *cand);

@@ -4,6 +4,7 @@
 
 enum {
   LONG_ROW = 256,  // too many elements to have 16 such rows at hand
+  FEW_LOOPS = 8,   // of which straight code is written several times
   SHORT_BODY = 24  // statements, of which four times as many are little code
 };
 
@@ -137,22 +138,31 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
 }
 
 // Several rows and vectors at once, so that what they read in common is read once.
-static void tile(Candidate *cand, int height, int vectors) {
+typedef struct Tile {
+  int height, vectors, lanes;
+  bool straight;  // loops of few rounds are straight code before
+} Tile;
+
+// Points without loops gain no more by a wide block than the last one of a row, which is done
+// twice, may cost.
+static void make_tile(Candidate *cand, Tile t) {
   Recipe *r = &cand->recipe;
   const Axis *last = schedule_last_grid(r->kern),
              *before = schedule_axis_before(r->kern, last);
-  if (height > 1) {
-    recipe_split(r, before->name, height, SPLIT_OVERLAP);
+  if (t.height > 1) {
+    recipe_split(r, before->name, t.height, SPLIT_OVERLAP);
     recipe_swap(r, before->name, last->name);
     recipe_bind(r, before->name, BIND_REG);
   }
-  cand->across = LANES * vectors;
-  cand->weight = cand->across * height;
-  recipe_split(r, last->name, LANES * vectors, SPLIT_OVERLAP);
-  if (vectors > 1) recipe_split(r, last->name, LANES, SPLIT_OVERLAP);
+  cand->across = t.lanes * t.vectors;
+  cand->weight = weight_of_lanes(t.lanes) * t.vectors * t.height;
+  if (t.vectors > 1 && !schedule_has_loop(last->body))
+    recipe_where_filled(r, last->name, cand->across);
+  recipe_split(r, last->name, cand->across, SPLIT_OVERLAP);
+  if (t.vectors > 1) recipe_split(r, last->name, t.lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name,
               BIND_LANE);  // first: loops that end apart have masks in lanes alone
-  if (vectors > 1) recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
+  if (t.vectors > 1) recipe_bind(r, recipe_outer(r, last->name), BIND_REG);
 }
 
 // Do the points of different rows read the same?  Else several rows at once only spread over
@@ -174,29 +184,72 @@ static const Axis *rows_of_tile(const Kern *kern) {
   return last ? schedule_axis_before(kern, last) : NULL;
 }
 
+static void see_long(KernVisitor *v, Access access, bool stores) {
+  (void)stores;
+  if (prim_size_bytes(access.tensor->elem) > 4) *(bool *)v->state = true;
+}
+
+// Straight code for all of the tile goes from statement to statement: of two numbers each, which
+// are used in the next, a value of a tile that fills more than eight registers is spilled.
+static bool fits_registers(const Kern *kern, const Axis *points, Tile t) {
+  bool is_long = false;
+  KernVisitor v = { .access = see_long, .state = &is_long };
+  kern_visit_block(&v, kern->body);
+  return schedule_has_loop(points->body) ||
+         t.height * t.vectors * t.lanes * (is_long ? 2 : 1) <= 8 * LANES;
+}
+
+// Why there is no such tile; or NULL.
+static const char *no_tile(const Kern *kern, Tile t) {
+  const Axis *last = schedule_last_grid(kern), *rows = rows_of_tile(kern);
+  if (t.height > 1 && !rows_share(kern, rows, last)) return "rows read nothing in common";
+  return fits_registers(kern, last, t) ? NULL : "values do not fit into registers";
+}
+
+static bool has_tiles(const Schedule *s, const Kern *kern, Tile t) {
+  const Axis *last = schedule_last_grid(kern);
+  return last && !s->in_place && (t.height == 1 || rows_of_tile(kern)) &&
+         !(t.straight && schedule_has_loop(last->body));
+}
+
 // If lanes and registers only work in the interior, the tile is for that.
-static void add_tile(const Schedule *s, Candidates *out, int height, int vectors) {
-  Candidate cand = { .what =
-                         text_format("tiles of %d rows by %d vectors", height, vectors),
+static void add_tile(const Schedule *s, Candidates *out, Tile t) {
+  Candidate cand = { .what = text_format("tiles of %d rows by %d vectors%s", t.height,
+                                         t.vectors, t.straight ? ", straight code" : ""),
                      .recipe = schedule_recipe(s) };
   schedule_widen_grid(&cand.recipe);
-  const Axis *rows = rows_of_tile(cand.recipe.kern);
-  if (!schedule_last_grid(cand.recipe.kern) || s->in_place || (height > 1 && !rows))
-    return;
-  if (height > 1 &&
-      !rows_share(cand.recipe.kern, rows, schedule_last_grid(cand.recipe.kern))) {
-    schedule_leave_out(s, cand.what, "rows read nothing in common");
+  if (t.straight) schedule_unroll_short(&cand.recipe, true);
+  if (!has_tiles(s, cand.recipe.kern, t)) return;
+  const char *reason = no_tile(cand.recipe.kern, t);
+  if (reason) {
+    schedule_leave_out(s, cand.what, reason);
     return;
   }
   Candidate inside = cand;
-  tile(&cand, height, vectors);
+  make_tile(&cand, t);
   if (schedule_offer(s, out, &cand)) return;
   inside.what = text_format("%s, inside of borders", cand.what);
   inside.recipe.unchecked = true;
-  tile(&inside, height, vectors);
+  make_tile(&inside, t);
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
   schedule_offer(s, out, &inside);
+}
+
+// Points whose loops of few rounds are straight code.
+static void add_straight(const Schedule *s, Candidates *out) {
+  AxisStms loops = schedule_innermost(s->kern);
+  Recipe r = schedule_recipe(s);
+  schedule_widen_grid(&r);
+  const Kern *loop = r.kern;
+  if (!loops.count || loops.count > FEW_LOOPS) return;
+  schedule_unroll_short(&r, true);
+  if (r.kern == loop) return;
+  add_tile(s, out, (Tile){ 4, 1, LANES, true });
+  add_tile(s, out, (Tile){ 1, 1, LANES, true });
+  if (!rows_of_tile(r.kern)) return;  // rows that fill no vector are many rows
+  add_tile(s, out, (Tile){ 1, 1, LANES / 2, true });
+  add_tile(s, out, (Tile){ 1, 1, NARROW, true });
 }
 
 // ---- loops that begin or end elsewhere at each point
@@ -267,7 +320,7 @@ static void add_aligned(const Schedule *s, Candidates *out) {
   if (s->in_place || !schedule_last_grid(cand.recipe.kern) || !cut_ragged(&cand.recipe))
     return;
   cand.recipe.unchecked = true;
-  tile(&cand, 1, 1);
+  make_tile(&cand, (Tile){ 1, 1, LANES, false });
   const Kern *tiled = cand.recipe.kern;
   align_all(&cand.recipe);
   if (cand.recipe.kern == tiled) return;
@@ -324,16 +377,17 @@ void schedule_points(const Schedule *s, Candidates *out) {
   add_few_lanes(s, out, LANES / 2);
   add_few_lanes(s, out, NARROW);
   bool narrow = has_narrow_rows(s);
-  add_tile(s, out, narrow ? 8 : 4, narrow ? 1 : 2);
-  add_tile(s, out, 4, 1);
-  add_tile(s, out, 1, 2);
-  add_tile(s, out, 1, 4);
+  add_tile(s, out, (Tile){ narrow ? 8 : 4, narrow ? 1 : 2, LANES, false });
+  add_tile(s, out, (Tile){ 4, 1, LANES, false });
+  add_tile(s, out, (Tile){ 1, 2, LANES, false });
+  add_tile(s, out, (Tile){ 1, 4, LANES, false });
+  add_straight(s, out);
   add_aligned(s, out);
 }
 
 void schedule_more_tiles(const Schedule *s, Candidates *out) {
-  add_tile(s, out, 2, 2);
-  add_tile(s, out, 2, 4);
-  add_tile(s, out, 8, 1);
-  add_tile(s, out, 8, 2);
+  add_tile(s, out, (Tile){ 2, 2, LANES, false });
+  add_tile(s, out, (Tile){ 2, 4, LANES, false });
+  add_tile(s, out, (Tile){ 8, 1, LANES, false });
+  add_tile(s, out, (Tile){ 8, 2, LANES, false });
 }
