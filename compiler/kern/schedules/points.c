@@ -2,6 +2,9 @@
 // vectors of them as tiles; or more of them for the device's own compiler.
 #include "kern/schedules/schedule.h"
 
+// What each further vector of columns saves, of lines of memory that lie apart otherwise.
+#define NEARER 0.1
+
 enum {
   LONG_ROW = 256,  // too many elements to have 16 such rows at hand
   FEW_LOOPS = 8,   // of which straight code is written several times
@@ -212,6 +215,11 @@ static bool has_tiles(const Schedule *s, const Kern *kern, Tile t) {
          !(t.straight && schedule_has_loop(last->body));
 }
 
+static bool goes_down_rows(const Kern *kern) {
+  const Axis *last = schedule_last_grid(kern);
+  return last && schedule_goes_down_rows(kern, last);
+}
+
 // If lanes and registers only work in the interior, the tile is for that.
 static void add_tile(const Schedule *s, Candidates *out, Tile t) {
   Candidate cand = { .what = text_format("tiles of %d rows by %d vectors%s", t.height,
@@ -225,6 +233,8 @@ static void add_tile(const Schedule *s, Candidates *out, Tile t) {
     schedule_leave_out(s, cand.what, reason);
     return;
   }
+  if (t.height == 1 && goes_down_rows(cand.recipe.kern))
+    cand.nearer = NEARER * (t.vectors - 1);
   Candidate inside = cand;
   make_tile(&cand, t);
   if (schedule_offer(s, out, &cand)) return;

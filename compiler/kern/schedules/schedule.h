@@ -128,6 +128,9 @@ void schedule_wide(const Schedule *s, Candidates *out);
 void schedule_products(const Schedule *s, Candidates *out);
 // Grids whose innermost axes are short: a small matrix per point (short.c).
 void schedule_short(const Schedule *s, Candidates *out);
+// Do the points' loops read elements once, a row after the other?  Then the time goes by reading
+// them (sweep.c).
+bool schedule_goes_down_rows(const Kern *kern, const Axis *points);
 // Neighbouring columns together, row by row (sweep.c).
 void schedule_sweep(const Schedule *s, Candidates *out, bool chunks);
 // Maps of loops within points in lanes; sums of what loops compute (within.c).

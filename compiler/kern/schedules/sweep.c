@@ -83,8 +83,7 @@ static void see_column(KernVisitor *v, Access access, bool stores) {
     x->again |= !access_mentions(x, access, (*stm)->u.axis->index);
 }
 
-// Elements that are read once, a row after the other: the time goes by reading them.
-static bool goes_from_row_to_row(const Kern *kern, const Axis *points) {
+bool schedule_goes_down_rows(const Kern *kern, const Axis *points) {
   Map *lets = map_new(NULL);
   MemoryWalk x = { .points = points, .lets = lets, .loops = map_new(NULL) };
   KernVisitor all = { .stm = see_column_let, .state = lets },
@@ -155,7 +154,7 @@ void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
                                    { LANES, LANES, VECTORS, 1 } };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
-  if (!points || !goes_from_row_to_row(s->kern, points)) return;
+  if (!points || !schedule_goes_down_rows(s->kern, points)) return;
   int count = s->kern->wide ? 2 : schedule_has_role(last->body, AXIS_MAP) ? 1 : 3;
   for (int i = 0; i < count; i++)
     add_sweep(s, out, points, chunks ? last : NULL,
