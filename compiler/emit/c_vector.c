@@ -173,7 +173,7 @@ void vector_check(CodeText *c, const ImpStm *stm) {
                 vector_exp(c, value), lane);
   }
   c_line(c, "%s);", text_str(call));
-  c_line(c, "return;");
+  c_line(c, "%s", emit_return(c));
   c_close(c);
 }
 

@@ -134,6 +134,12 @@ typedef enum Arith {
   ARITH_SATURATE,  // Par and numbers of bytes
 } Arith;
 
+// Loops of a kernel that are functions (emit_parts.c).
+typedef struct CodeParts {
+  Text *text;  // theirs
+  Map *known;  // Name of what one does, but for names -> const int *: its number
+} CodeParts;
+
 typedef struct CodeText {
   Emit *e;
   Text *t;
@@ -147,6 +153,8 @@ typedef struct CodeText {
   bool guarded;        // a kernel with barriers and checks: see emit_kernels.c
   bool left;           // in a loop of such a kernel that failures leave: see emit_loops.c
   bool lone;           // a kernel whose groups are one item, flc_item
+  CodeParts *parts;    // of a long one of these; or NULL
+  bool in_part;        // the text is that of a part
   Map *helpers;       // kernels: names of functions on vectors that the text begins with,
   Text *helper_text;  // and their texts
   MathUses *math;     // the functions of our own that a kernel for CPUs calls; else NULL
@@ -221,6 +229,13 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm);
 void emit_kernel_for(CodeText *c, const ImpStm *stm);
 void emit_kernel_while(CodeText *c, const ImpStm *stm);
 void emit_locked(CodeText *c, const ImpStm *stm);
+// A call of a function that does what the loop does; false: it stays where it is.
+bool emit_part(CodeText *c, const ImpStm *stm);
+bool emit_has_parts(const ImpBlock *body);  // is a kernel long enough?
+// What ends a kernel, or a part of one, when it has failed.
+const char *emit_return(const CodeText *c);
+// A kernel's text with `$12` for `rows_12`.
+const char *emit_without_names(const char *text);
 
 // Host code (emit_host.c): static functions per entry and profile; emit_call_entry.c: call_main.
 void emit_entry_args(Emit *e, Text *t, const Entry *entry);

@@ -38,9 +38,9 @@ static bool note_name(NumberedName *names, const char *begin, const char *number
          memcmp(names[n].begin, begin, name.length) == 0;
 }
 
-// The text with `$12` for `rows_12`: kernels that have the same one differ in names alone.  The
-// text itself if two names have one number.
-static const char *text_without_names(const char *text) {
+// Kernels that have the same text differ in names alone.  The text itself if two names have one
+// number.
+const char *emit_without_names(const char *text) {
   NumberedName names[MOST_VARIABLES] = { 0 };
   Text *t = text_new();
   for (const char *at = text, *end; *at; at = end) {
@@ -75,7 +75,7 @@ static const char *kernel_hash(Emit *e, const char *text) {
 // compiled once (runtime/build.h).  `texts` has what is kept by what is the same.
 static const KeptText *keep_text(Emit *e, Text *t, Map *texts, const char *text,
                                  const char *wanted) {
-  Name alike = name_of(e->c->names, text_without_names(text));
+  Name alike = name_of(e->c->names, emit_without_names(text));
   const KeptText *known = map_get(texts, alike);
   if (known) return known;
   KeptText *kept = new_node(KeptText, .name = wanted, .hash = kernel_hash(e, text));

@@ -44,7 +44,7 @@ void emit_kernel_check(CodeText *c, const ImpStm *stm) {
   c_line(c, "  %s);", text_str(call));
   if (c->unlock && !c->guarded) c_line(c, "  %s", c->unlock);
   bool goes_on = c->guarded || c->left;
-  c_line(c, goes_on ? "  FLC_STOP_GROUP();" : "  return;");
+  c_line(c, "  %s", goes_on ? "FLC_STOP_GROUP();" : emit_return(c));
   if (c->left) c_line(c, "  break;");
   c_line(c, "}");
 }
@@ -121,7 +121,9 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
   case IMP_STORE: kernel_store(c, stm); return;
   case IMP_ATOMIC: kernel_atomic(c, stm); return;
   case IMP_LOCKED: emit_locked(c, stm); return;
-  case IMP_FOR: emit_kernel_for(c, stm); return;
+  case IMP_FOR:
+    if (!c->parts || !emit_part(c, stm)) emit_kernel_for(c, stm);
+    return;
   case IMP_WHILE: emit_kernel_while(c, stm); return;
   case IMP_IF: kernel_if(c, stm); return;
   case IMP_BARRIER: kernel_barrier(c); return;
@@ -355,6 +357,7 @@ static void lone_code(CodeText *c, const Kernel *kernel, const ParamTexts *param
   kernel_function(c, kernel, params, own, locals);
   Text *code = c->t;
   c->t = whole;
+  if (c->parts) text_add(c->t, text_str(c->parts->text));
   c_line(c, "%s void FLC_CODE(flc_kernel)(int64_t flc_item,",
          function_of_length(text_length(code)));
   text_add(c->t, text_str(code));
@@ -432,6 +435,8 @@ EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) 
   c.helpers = map_new(NULL);
   c.helper_text = text_new();
   emit_keep_called(c.live, &kernel->body);
+  CodeParts parts = { text_new(), map_new(NULL) };
+  if (c.lone && emit_has_parts(&kernel->body)) c.parts = &parts;
   kernel_code(&c, kernel);
   return with_needs(&c, kernel);
 }

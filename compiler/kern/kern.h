@@ -159,7 +159,8 @@ struct KernStm {
     struct {
       const Term *condition;
       const KernBlock *then_block, *else_block;
-      int usual;  // per cent of the times that it holds; 0: unknown
+      int usual;   // per cent of the times that it holds; 0: unknown
+      bool sides;  // of a border: points in lockstep in the forms that they have there
     } cond;
     struct {
       const Var *const *params;

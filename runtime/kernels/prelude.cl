@@ -113,6 +113,9 @@ typedef ulong uint64_t;
 #endif
 #define FLC_CODE_NAME(kernel) kernel##_code
 #define FLC_CODE(kernel)      FLC_CODE_NAME(kernel)
+// A loop of a kernel as a function.
+#define FLC_PART_NAME(kernel, number) kernel##_part##number
+#define FLC_PART(kernel, number)      FLC_PART_NAME(kernel, number)
 // A number of the launch; with FLC_NARROW it has at most 31 bits, and compilers compute with 32.
 #ifdef FLC_NARROW
 #  define flc_number(x) ((int64_t)((uint32_t)(x) & 0x7fffffffu))

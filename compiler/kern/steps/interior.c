@@ -305,6 +305,15 @@ static int usual_of(const Interior *x) {
   return 80 * interior_places(x->places) / interior_places(x->among);
 }
 
+// Its forms are not looked at again: another interior would find the same condition in the one for
+// what is left.
+static KernStm sides_if(const KernStm *stm, const Term *condition, int usual,
+                        const KernBlock *inside, const KernBlock *rest) {
+  KernStm out = interior_if(stm, condition, usual, inside, rest);
+  out.u.cond.sides = true;
+  return out;
+}
+
 // What blocks do that are not all inside: where a border goes through the middle, those on its
 // other side are many, too, and have a form of their own.
 static const KernBlock *other_sides(Interior *x, const KernStm *stm, int forms) {
@@ -318,7 +327,7 @@ static const KernBlock *other_sides(Interior *x, const KernStm *stm, int forms) 
   const Term *condition = interior_inside(x, &b);
   int usual = usual_of(x);
   const KernBlock *rest = other_sides(x, copy, forms + 1);
-  kern_add(&b, interior_if(copy, condition, usual, inside, rest));
+  kern_add(&b, sides_if(copy, condition, usual, inside, rest));
   return kern_block(&b, outside->results, outside->result_count);
 }
 
@@ -337,7 +346,7 @@ static void add_with_interior(Interior *x, KernBuilder *b, const KernStm *stm) {
   const Term *condition = interior_inside(x, b);
   int usual = usual_of(x);
   const KernBlock *outside = other_sides(x, stm, 1);
-  kern_add(b, interior_if(stm, condition, usual, inside, outside));
+  kern_add(b, sides_if(stm, condition, usual, inside, outside));
 }
 
 // The axis as a loop over blocks of points that may run twice.
@@ -425,6 +434,10 @@ static const KernBlock *outer_block(KernMapper *m, const KernBlock *block) {
       add_without_checks(x, &b, stm);
       continue;
     }
+    if (stm->kind == KERN_IF && stm->u.cond.sides) {
+      kern_add(&b, *stm);
+      continue;
+    }
     if (stm->kind == KERN_LET && stm->u.term->type == PRIM_I64)
       guess_let(&x->guess, stm->binders[0], stm->u.term);
     if (axis) guess_axis(&x->guess, axis, x->depth);
@@ -443,7 +456,7 @@ static bool has_block(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     if (may_have_interior(stm) || is_checked_loop(stm)) return true;
-    if (kern_is_lock(stm)) continue;
+    if (kern_is_lock(stm) || (stm->kind == KERN_IF && stm->u.cond.sides)) continue;
     KernBlockVec blocks = kern_blocks(stm);
     vec_each (const KernBlock **, inner, &blocks)
       if (has_block(*inner)) return true;
