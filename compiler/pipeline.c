@@ -170,6 +170,8 @@ static const Pass passes[] = {
     "sums of a row are made once, also where a condition asks for them" },
   { "small-rows",     STAGE_CORE,    run_rewrite,   small_rows,
     "what makes the elements that a reduction combines is scalars, too, once in its function" },
+  { "carried-loads",  STAGE_CORE,    run_rewrite,   carry_loads,
+    "the least so far is at hand, where only its place is kept: loops have no gathers then" },
   { "loops-to-maps",  STAGE_CORE,    run_rewrite,   loops_to_maps,
     "elements that do not mind the others stay in registers for all rounds of a loop" },
   { "loop-sums",      STAGE_CORE,    run_rewrite,   loop_sums,

@@ -23,6 +23,10 @@ const Core *round_sums(Compiler *c, const Core *core);  // sums of outer product
 const Core *split_off(Compiler *c, const Core *core);
 const Core *flat_places(Compiler *c, const Core *core);  // pairs of indices in one dimension
 const Core *fuse(Compiler *c, const Core *core);      // map-map, map-reduce, map-scan, horizontal
+// What loops load at places that they carry, as what they carry.
+const Core *carry_loads(Compiler *c, const Core *core);
+// Likewise what operators load at places that they combine.
+const Core *carry_operands(Compiler *c, const Core *core);
 // Loops whose rounds are maps, as maps of loops.
 const Core *loops_to_maps(Compiler *c, const Core *core);
 // Loops on the host that only sum up whole numbers, as reductions, where they are long.
