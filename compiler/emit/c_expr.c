@@ -350,7 +350,6 @@ const char *c_saturating(CodeText *c, const ImpExp *e) {
 
 const char *c_element(CodeText *c, const Mem *mem, const ImpExp *index) {
   Piece at = piece(c, index, ARITH_PLAIN);
-  if (mem->padded) return text_format("%s[flc_padded(%s)]", c_mem(c, mem), at.text);
   if (mem->space != MEM_SCRATCH || !c->interleaved)
     return text_format("%s[%s]", c_mem(c, mem), at.text);
   const char *name = c_mem(c, mem), *times = at_least(at, PREC_MUL);

@@ -33,8 +33,6 @@ typedef struct Mem {
   MemSpace space;
   PrimType elem;
   int lanes;  // each element is a vector of so many numbers; 0: one number
-  bool
-      padded;  // local: element i lies at i + i / 32, so that rows begin in different banks
 } Mem;
 
 typedef enum ImpExpKind {

@@ -122,8 +122,6 @@ typedef ulong uint64_t;
 #else
 #  define flc_number(x) ((int64_t)(x))
 #endif
-// Where element i of a padded local array lies.
-__attribute__((unused)) static uint flc_padded(int64_t i) { return (uint)i + (uint)i / 32; }
 #define FLC_BARRIER() barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE)
 
 // Sub-groups: runs of 2^FLC_SUB_STEPS items that ask each other for values without memory; 0 steps:

@@ -1,22 +1,26 @@
 // segmap1 on a GPU whose points each read a short row of an array.  The items of a group copy the
 // rows of the group to local memory, neighbours neighbouring words, and then read them there:
 //
-//   for e < rows * m { local[e] = xss[first * m + e] }; barrier; item: local[item * m + j]
+//   for e < rows * m { local[e + e / m] = xss[first * m + e] }; barrier
+//   item: local[item * (m + 1) + j]
 //
 // Rows that they make go the same way back, and rows that they keep for themselves lie there.
+// Rows of even length are one longer there, so that they begin in different banks.
+//
+// What fails leaves its loops (emit_loops.c), so checks cost no more than without the barriers.
 //
 // Why: as they lie, items would read a word of 32 sectors each at once, and the transposed copies
 // that longer rows get are read and written besides.
 #include "imp/lower/wide.h"
 
-enum { ROW_BYTES = 640, FEW_POINTS = 32 };
+enum { ROW_BYTES = 644, FEW_POINTS = 32 };
 
 // Items of a group, by the bytes that each has.
 typedef struct GroupSize {
   int64_t bytes, items;
 } GroupSize;
 
-static const GroupSize sizes[] = { { 124, 256 }, { 480, 64 } };
+static const GroupSize sizes[] = { { 124, 256 }, { 484, 64 } };
 enum { SIZES = sizeof sizes / sizeof *sizes, LEAST_GROUP = 32 };
 
 typedef struct RowUse {
@@ -94,22 +98,43 @@ static const ImpExp *group_size(const ImpExp *bytes) {
   return items;
 }
 
+// How far rows lie apart in local memory: an odd number.
+static const ImpExp *local_stride(const Arr *arr) {
+  return imp_op2(OP_OR, row_count(arr), imp_i64(1));
+}
+
 // Room in local memory for the rows of the group, seen as if all of the array lay there.
 static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
-  const ImpExp *m = row_count(arr);
-  Mem *mem = mem_copy(mem_new(host->lower->c, "rows", MEM_LOCAL, arr->elem), sizeof *mem);
-  mem->padded = true;
-  const ImpExp *room = imp_mul(imp_var(s->items), m);
-  room = imp_add(room, imp_add(imp_quot(room, imp_i64(32)), imp_i64(1)));
-  vec_push(&s->kernel->scratch, (Scratch){ .mem = mem, .count = room });
+  const ImpExp *stride = imp_let(host->b, "stride", local_stride(arr));
+  const Mem *mem = mem_new(host->lower->c, "rows", MEM_LOCAL, arr->elem);
+  vec_push(&s->kernel->scratch,
+           (Scratch){ .mem = mem, .count = imp_mul(imp_var(s->items), stride) });
+  const ImpExp **strides = new_array(const ImpExp *, arr->rank);
+  for (int d = 0; d < arr->rank; d++)
+    strides[d] = d ? arr->strides[d] : stride;
   Arr here = *arr;
   here.mem = mem;
-  here.offset = imp_sub(imp_i64(0), imp_mul(s->first, m));
+  here.strides = strides;
+  here.offset = imp_sub(imp_i64(0), imp_mul(s->first, stride));
   return here;
 }
 
+// Where an element of the group's rows is among them: a product takes the place of a division by
+// the length of a row, as local memory has room for fewer than 2^18 elements, and 32 rows.
+static const ImpExp *local_place(Code *host, const Arr *arr, ImpBuilder *b,
+                                 const ImpExp *at) {
+  const ImpExp *m = row_count(arr), *more = imp_sub(local_stride(arr), m);
+  if (imp_is_i64(more, 0)) return at;
+  const ImpExp *divisor = imp_max(m, imp_i64(1)),
+               *inverse = imp_ceil_div(imp_i64((int64_t)1 << 32), divisor);
+  inverse = imp_let(host->b, "inverse", inverse);
+  const ImpExp *row = imp_op2(OP_SHR, imp_mul(at, inverse), imp_i64(32));
+  return imp_let(b, "place", imp_add(at, imp_mul(row, imp_let(host->b, "more", more))));
+}
+
 // The items copy the rows of the group in order: to local memory, or back.
-static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) {
+static void move_rows(ShortRows *s, Code *host, const Arr *arr, const Arr *here,
+                      bool back) {
   Code *k = &s->kernel->code, inner, present;
   const ImpExp *m = row_count(arr), *all = imp_mul(s->rows, m);
   ImpBuilder b, in;
@@ -117,11 +142,12 @@ static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) 
   const ImpExp *round = wide_open_loop(k, &inner, &b, &i);
   const ImpExp *at = imp_let(&b, "at", imp_add(s->item, imp_mul(round, s->size)));
   present = code_inner(&inner, &in);
-  const ImpExp *there = imp_add(arr->offset, imp_add(imp_mul(s->first, m), at));
+  const ImpExp *there = imp_add(arr->offset, imp_add(imp_mul(s->first, m), at)),
+               *place = local_place(host, arr, present.b, at);
   if (back)
-    imp_store(present.b, arr->mem, there, imp_load(here->mem, at));
+    imp_store(present.b, arr->mem, there, imp_load(here->mem, place));
   else
-    imp_store(present.b, here->mem, at, imp_load(arr->mem, there));
+    imp_store(present.b, here->mem, place, imp_load(arr->mem, there));
   imp_if(&b, imp_less(at, all), in.block);
   wide_close_loop(k, &b, i, m);
 }
@@ -129,7 +155,7 @@ static void move_rows(ShortRows *s, const Arr *arr, const Arr *here, bool back) 
 static void stage_rows(ShortRows *s, Code *host, const Var *var) {
   const Arr *arr = code_array(host, atom_var(var));
   Arr here = local_rows(s, host, arr);
-  move_rows(s, arr, &here, false);
+  move_rows(s, host, arr, &here, false);
   map_put(s->kernel->code.arrays, var, mem_copy(&here, sizeof here));
 }
 
@@ -163,12 +189,11 @@ static void make_rows(ShortRows *s, Code *host, const Stm *stm, const Arr *const
   run_points(s, host, stm, here);
   if (rows) imp_add_stm(s->kernel->code.b, barrier);
   for (int i = 0; i < stm->binder_count; i++)
-    if (is_row_result(outs[i])) move_rows(s, outs[i], here[i], true);
+    if (is_row_result(outs[i])) move_rows(s, host, outs[i], here[i], true);
 }
 
-// Adds the bytes of what points keep.  False if the kernel may fail: with its barrier it would be
-// slower than the copy.
-static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
+// Adds the bytes of what points keep.
+static void launch_short(Code *host, const Stm *stm, const Arr *const *outs,
                          const VarVec *arrays, const ImpExp **bytes) {
   ShortRows s = { .kernel = kernel_begin(host, stm->loc),
                   .size = imp_item(ITEM_LOCAL_SIZE) };
@@ -183,7 +208,6 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
   vec_each (const Var *const *, v, arrays)
     stage_rows(&s, host, *v);
   make_rows(&s, host, stm, outs);
-  if (s.kernel->may_fail) return false;
   *bytes = s.own.bytes;
   ImpStm size = { .kind = IMP_DECLARE, .u.declare = { s.items, group_size(*bytes), 0 } };
   imp_add_stm(host->b, size);
@@ -192,11 +216,10 @@ static bool launch_short(Code *host, const Stm *stm, const Arr *const *outs,
              (Launch){ .name = "segmap_rows",
                        .groups = imp_ceil_div(points, items),
                        .group_size = items });
-  return true;
 }
 
 static const ImpExp *more_bytes(const ImpExp *bytes, const Arr *arr) {
-  const ImpExp *row = imp_mul(row_count(arr), imp_i64(prim_size_bytes(arr->elem)));
+  const ImpExp *row = imp_mul(local_stride(arr), imp_i64(prim_size_bytes(arr->elem)));
   return bytes ? imp_add(bytes, row) : row;
 }
 
@@ -232,11 +255,7 @@ bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   if (!bytes || body_takes_arena(host, seg)) return false;
   ImpBuilder few, many;
   Code staged = code_inner(host, &few), apart = code_inner(host, &many);
-  int notes = host->lower->copies.count;
-  if (!launch_short(&staged, stm, outs, &arrays, &bytes)) {
-    host->lower->copies.count = notes;
-    return false;
-  }
+  launch_short(&staged, stm, outs, &arrays, &bytes);
   segmap_by_columns(&apart, stm, outs);
   const ImpExp *limit =
       tuning_param(host->lower, "segmap_row_bytes", "bytes", ROW_BYTES, ROW_BYTES);
