@@ -60,22 +60,36 @@ static const Type *result_of(const Type *type) {
   return type;
 }
 
+// Of `t` in `*t` nothing is consumed where it stands for numbers.
+static bool consumes_memory(const Type *declared, const Type *here) {
+  bool known = here && here->kind == TYPE_FUNCTION;
+  return type_has_unique(declared->u.function.from) &&
+         (!known || type_shares(here->u.function.from));
+}
+
+static const Type *given_by(const Type *type) {
+  type = type ? type_resolve(type) : NULL;
+  return type && type->kind == TYPE_FUNCTION ? type->u.function.to : NULL;
+}
+
 void consume_check_function(Consume *u, const Type *wanted, const AstExp *arg,
                             const char *where) {
-  const Type *actual = consume_type(arg), *to = wanted;
+  const Type *actual = consume_type(arg), *to = wanted, *here = arg->type;
   for (; actual->kind == TYPE_FUNCTION; actual = type_resolve(actual->u.function.to)) {
     to = to ? type_resolve(to) : NULL;
+    here = here ? type_resolve(here) : NULL;
     bool known = to && to->kind == TYPE_FUNCTION;
-    if (type_has_unique(actual->u.function.from) &&
+    if (consumes_memory(actual, here) &&
         !(known && type_has_unique(to->u.function.from))) {
       error(u->k->c, arg->loc,
             "this function consumes its argument, which %s does not say", where);
       return;
     }
-    to = known ? to->u.function.to : NULL;
+    to = given_by(to);
+    here = given_by(here);
   }
   if (!wanted || type_resolve(wanted)->kind != TYPE_FUNCTION) return;
-  bool fresh = type_has_unique(result_of(wanted));
+  bool fresh = type_has_unique(result_of(wanted)) && type_shares(result_of(arg->type));
   if (fresh && !type_has_unique(result_of(consume_type(arg))))
     error(
         u->k->c, arg->loc,

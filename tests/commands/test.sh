@@ -192,6 +192,8 @@ entry fewer [n] (x: ([n]i64, i64)) (r: i32) : ([]i64, i64) =
 entry evens [n] (x: ([n]i64, i64)) = all (\x -> x % 2 == 0) x.0 && x.1 > 0
 #[prop(gen(pairs), shrink(fewer), size(30))]
 entry short [n] (x: ([n]i64, i64)) = n < 12
+#[prop(gen(pairs), shrink(auto))]
+entry few [n] (x: ([n]i64, i64)) = n < 3
 #[prop]
 entry no_generator (h: half) = match h case _ -> true
 #[prop(gen(fewer))]
@@ -217,6 +219,7 @@ option=--no-device
 properties 1 'property sums, line 2: it gives false for \[\[30i16\]\] 0i32 false$' sums
 properties 1 'property indices, line 2: indices: p.fl:.*Index \[7\] out of bounds for array of shape \[3\]. for 7i64$' indices
 properties 1 'it gives false for \[0i64, 2i64, [0-9i, ]*22i64\] 1i64$' short
+properties 1 'it gives false for \[0i64, 0i64, 0i64\] 0i64$' few
 properties 1 'values of type half are made by' no_generator
 properties 1 'gen.fewer.: it must take a size .i64. and a seed' wrong_generator
 properties 1 'it gives false for place seven$' early

@@ -86,6 +86,10 @@ static const char *use_function(Property *p, const NamedFunction *role,
                                 const AstAttr *what) {
   const char *name = what->args.count == 1 ? what->args.at[0]->name : "";
   const Entry *f = command_find_entry(p->core, name);
+  if (!f && role->fits == is_shrinker && strcmp(name, "auto") == 0) {
+    p->shrinks_by_type = true;
+    return NULL;
+  }
   if (!f) return text_format("%s(%s): there is no such entry point", what->name, name);
   if (!role->fits(f, p->entry))
     return text_format("%s(%s): %s", what->name, name, role->like);
@@ -387,7 +391,8 @@ static bool lower(Shrinking *s) {
 
 static bool shrink_by_type(Shrinking *s) {
   const Entry *entry = s->p->entry;
-  if (s->p->generator) return false;  // what it makes may not be any value of its type
+  // What it makes may not be any value of its type.
+  if (s->p->generator && !s->p->shrinks_by_type) return false;
   for (int i = 0; i < entry->size_count; i++)
     if (shorten(s, entry->params[i])) return true;
   return lower(s);

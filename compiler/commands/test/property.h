@@ -8,6 +8,7 @@ typedef struct Property {
   const Core *core;
   const Entry *entry, *generator,
       *shrinker;         // NULL: values are made, and made smaller, by type
+  bool shrinks_by_type;  // even what the generator makes
   const Entry *printer;  // NULL: they are shown as values
   int64_t size;
   uint64_t seed;
