@@ -12,6 +12,7 @@
 // transposed literals of rows                  =>  maps                       fuse_interleaved.c
 // concats of what maps make                    =>  maps                    then: fuse_joined.c
 // scatters to places that follow a rule        =>  maps                    then: fuse_placed.c
+// let ys = map n f xs in map .. (.. ys[e] ..)  =>  map .. (.. f xs[e] ..)  last: fuse_read.c
 //
 // Needs: Core; binders unique.  Keeps: both; leaves unused inputs and copies to simplify.
 // Why: every fused pair is one pass over memory less, and in a nest one level of map instead of
@@ -409,6 +410,7 @@ typedef struct FuseScope {
   Compiler *c;
   bool is_inner;  // within the function of an operator
   bool in_loop;
+  Map *places;  // Var -> const Stm *: iotas from 0 on, here and outside
 } FuseScope;
 
 static bool has_two_soacs(const Body *body) {
@@ -449,10 +451,23 @@ static const Body *place_scatters(Compiler *c, const Body *body) {
   return fuse_placed(c, graph_body(g, body));
 }
 
+// What is not read by its number any more fuses with what reads it in order.
+static const Body *fuse_reads(const FuseScope *f, const Body *body) {
+  for (const Body *next; (next = fuse_read(f->c, f->places, body)) != body;) {
+    body = next;
+    Graph *g = graph_new(f->c, body);
+    g->is_inner = f->is_inner;
+    fuse_vertically(g, statements_of(g));
+    body = graph_body(g, body);
+  }
+  return body;
+}
+
 static const Body *fuse_inner(CoreMapper *m, const Body *body);
 
 static const Body *fuse_in(const FuseScope *f, const Body *body) {
   Compiler *c = f->c;
+  fuse_note_places(f->places, body);
   body = fuse_turned(c, body);
   if (!f->is_inner) body = fuse_turned(c, fuse_shifted(c, body));
   if (!f->is_inner) body = fuse_interleaved(c, body);
@@ -462,13 +477,13 @@ static const Body *fuse_in(const FuseScope *f, const Body *body) {
     Graph *g = graph_new(c, body);
     g->is_inner = f->is_inner;
     fuse_statements(g);
-    body = fuse_filters(c, graph_body(g, body));
+    body = fuse_reads(f, fuse_filters(c, graph_body(g, body)));
   }
   Stm *stms = new_array(Stm, body->stm_count);
   for (int i = 0; i < body->stm_count; i++) {
     stms[i] = body->stms[i];
     FuseScope within = { c, f->is_inner || exp_is_soac(stms[i].exp),
-                         f->in_loop || stms[i].exp->kind == EXP_LOOP };
+                         f->in_loop || stms[i].exp->kind == EXP_LOOP, f->places };
     CoreMapper inner = { .body = fuse_inner, .state = &within };
     stms[i].exp = core_map_exp(&inner, stms[i].exp);
   }
@@ -481,7 +496,7 @@ static const Body *fuse_inner(CoreMapper *m, const Body *body) {
 }
 
 static const Body *fuse_body(Compiler *c, const Body *body) {
-  return fuse_in(&(FuseScope){ c, false, false }, body);
+  return fuse_in(&(FuseScope){ c, false, false, map_new(NULL) }, body);
 }
 
 const Core *fuse(Compiler *c, const Core *core) {

@@ -99,5 +99,11 @@ const Body *fuse_joined(Compiler *c, const Body *body, bool is_inner, bool in_lo
 // Scatters whose places are a few sums of their elements' numbers as maps (fuse_placed.c).
 const Body *fuse_placed(Compiler *c, const Body *body);
 
+// Cheap elements of a map that another one reads by their numbers, made there (fuse_read.c): of one
+// map, if there is one, else the body itself.  `places`: the variables that are iotas from 0 on.
+const Body *fuse_read(Compiler *c, const Map *places, const Body *body);
+// Adds those that the body binds.
+void fuse_note_places(Map *places, const Body *body);
+
 // Sums of what a filter keeps, without keeping it (fuse_filter.c).
 const Body *fuse_filters(Compiler *c, const Body *body);
