@@ -17,6 +17,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   if (!ctx->config->debugging) rt_text_add(t, " -w");
   if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
   if (ctx->device.gathers && !k->for_gpu) rt_text_add(t, " -DFLC_GATHERS");
+  if (ctx->device.permutes_bytes && !k->for_gpu) rt_text_add(t, " -DFLC_PERMUTES_BYTES");
   if (form.narrow) rt_text_add(t, " -DFLC_NARROW");
   if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (form.group_size)

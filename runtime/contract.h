@@ -145,7 +145,8 @@ enum {
 // With for_gpu FLC_NARROW is defined for launches of less than 2^31 items whose i64 arguments are
 // all below 2^31 and not negative: flc_number(x) is x, an argument or the number of an item or
 // group, and lets the device's compiler know.
-// Without for_gpu FLC_GATHERS is defined where the processor's gathers are quick.
+// Without for_gpu FLC_GATHERS is defined where the processor's gathers are quick, and
+// FLC_PERMUTES_BYTES where it has AVX512-VBMI.
 // With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
 // memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64;

@@ -278,6 +278,17 @@ RT_FN bool rt_gathers_quickly(void) {
 #  endif
 }
 
+// Does the host's processor permute 64 bytes at once (AVX512-VBMI)?  PoCL from Debian compiles for
+// the first processors with AVX-512, which did not.
+RT_FN bool rt_permutes_bytes(void) {
+#  if defined(__x86_64__) && defined(__GNUC__)
+  unsigned a, b, c, d;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 1 & 1);
+#  else
+  return false;
+#  endif
+}
+
 // The first failure among the questions, or CL_SUCCESS.
 RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 cl_device_id id) {
@@ -312,6 +323,7 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   // Of others neither the size is known before a kernel is compiled nor which items are neighbours.
   d->sub_group = rt_device_has(id, "cl_nv_device_attribute_query", &failed) ? 32 : 1;
   d->gathers = d->is_pocl && !d->is_gpu && rt_gathers_quickly();
+  d->permutes_bytes = d->is_pocl && !d->is_gpu && rt_permutes_bytes();
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
 }

@@ -579,6 +579,28 @@ static const char *permutation_name(const ImpExp *e) {
                      e->u.permute.a->lanes > 16 ? "_long" : "", text_str(label));
 }
 
+// 64 bytes of one vector or two by AVX512-VBMI, as text: PoCL's compiler may be told of an older
+// processor, and makes dozens of instructions of it then.
+static void add_bytes_by_text(Text *t, const ImpExp *e) {
+  bool two = e->u.permute.b != NULL;
+  const char *type = vector_type(e->type, e->lanes);
+  text_add(t, "#if defined(FLC_PERMUTES_BYTES) && defined(__AVX512BW__)\n");
+  text_printf(t, "  %s from = { ", type);
+  for (int i = 0; i < e->lanes; i++)
+    text_printf(t, "%s%d", i ? ", " : "", e->u.permute.from[i]);
+  text_add(t, " };\n");
+  if (two)
+    text_add(t,
+             "  __asm__(\"vpermi2b %2, %1, %0\" : \"+v\"(from) : \"v\"(a), \"v\"(b));\n"
+             "  return from;\n");
+  else
+    text_printf(t,
+                "  %s to;\n  __asm__(\"vpermb %%1, %%2, %%0\" : \"=v\"(to) : \"v\"(a), "
+                "\"v\"(from));\n  return to;\n",
+                type);
+  text_add(t, "#else\n");
+}
+
 const char *helper_permute(CodeText *c, const ImpExp *e) {
   bool fresh, two = e->u.permute.b != NULL, is_long = e->u.permute.a->lanes > 16;
   const char *type = vector_type(e->type, e->lanes),
@@ -589,10 +611,13 @@ const char *helper_permute(CodeText *c, const ImpExp *e) {
   if (!fresh) return name;
   text_printf(t, "static %s %s(%s a%s) {\n#ifdef __clang__\n", type, name, of,
               two ? text_format(", %s b", of) : "");
+  bool bytes =
+      prim_size_bytes(e->type) == 1 && e->lanes == 64 && e->u.permute.a->lanes == 64;
+  if (bytes) add_bytes_by_text(t, e);
   text_printf(t, "  return __builtin_shufflevector(a, %s", two ? "b" : "a");
   for (int i = 0; i < e->lanes; i++)
     text_printf(t, ", %d", e->u.permute.from[i]);
-  text_add(t, ");\n#else\n");
+  text_printf(t, ");\n%s#else\n", bytes ? "#endif\n" : "");
   if (is_long)
     add_lanes(t, e);
   else
