@@ -139,13 +139,13 @@ static void drop_ends(RecordTile *near, int *count) {
 
 // ---- bytes
 
-// Rows of eight or 16 numbers of a byte, one to each of 16 lanes: 64 bytes are eight or four lanes'
-// rows, which one permutation transposes; then columns of two lines become columns side by side,
-// and of such pairs again.  Why: byte by byte each of the steps above takes twice as long.
+// Rows of four, eight or 16 numbers of a byte, one to each of 16 lanes: 64 bytes are those of 16, 8
+// or 4 lanes, which one permutation transposes; then columns of two lines become columns side by
+// side, and of such pairs again.  Why: byte by byte each of the steps above takes twice as long.
 enum { LINE = 64, MOST_LINES = 4 };
 
 static bool are_rows_of_bytes(const KernCode *kc, const Mem *mem, int n, int count) {
-  return prim_size_bytes(mem->elem) == 1 && kc->lanes == 16 && n >= 8 && count == n;
+  return prim_size_bytes(mem->elem) == 1 && kc->lanes == 16 && n >= 4 && count == n;
 }
 
 static const ImpExp *load_turned(KernCode *kc, const Mem *mem, const ImpExp *base,
@@ -203,6 +203,24 @@ static void load_rows_of_bytes(KernCode *kc, const Mem *mem, const ImpExp *base,
     out[i] = imp_convert(mem->elem, column_of(kc, lines[i / columns], i % columns));
 }
 
+// Most numbers of rows of bytes as all of them: the others are there, too.
+static void take_whole_rows(const KernCode *kc, const Access *access, int n,
+                            RecordTile *near, int *count) {
+  const Tensor *tensor = access->tensor;
+  const Term *at = access->index[tensor->rank - 1];
+  if (prim_size_bytes(tensor->elem) > 1 || kc->lanes != 16 || n < 4 || 2 * *count <= n ||
+      !term_is_i64(tensor->dims[tensor->rank - 1], n) || at->kind != TERM_CONST)
+    return;
+  int first = (int)(near->first + at->u.constant.u.i);
+  if (first < 0 || first + *count > n) return;
+  for (int i = n - 1; i >= 0; i--) {
+    bool loaded = i >= first && i < first + *count;
+    near->loads[i] = loaded ? near->loads[i - first] : -1;
+  }
+  near->first -= first;
+  *count = n;
+}
+
 // From the neighbours at `base` on; which: those that are asked for.
 static void load_near(KernCode *kc, const Arr *arr, const ImpExp *base, int n, int count,
                       const int *which, const ImpExp **out) {
@@ -226,6 +244,7 @@ bool lower_near_loads(KernCode *kc, const KernBlock *block, int at, bool *loaded
       !loads_have_set(kc, block, &near, set))
     return false;
   drop_ends(&near, &count);
+  take_whole_rows(kc, access, n, &near, &count);
   for (int i = 0; i < count; i++) {
     if (near.loads[i] < 0) continue;
     loaded[near.loads[i]] = true;

@@ -302,12 +302,18 @@ static double picks_of(int64_t apart, int loads) {
 
 double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads) {
   double picks = picks_of(apart, loads);
-  if (apart >= 8 && loads == apart && s->lanes == MOST_LANES &&
+  if (apart >= 4 && 2 * loads > apart && s->lanes == MOST_LANES &&
       prim_size_bytes(access->tensor->elem) == 1)  // turned by lines of 64 bytes
     return (double)apart / 4 * (VECTOR_ACCESS + (apart > 8 ? 3 : 1) * vector_pick) +
            (double)apart * vector_pick;
   return ((double)apart * VECTOR_ACCESS + picks * vector_pick) *
          cost_vectors(s, access->tensor->elem);
+}
+
+// Operations that the device's compiler makes of a vector of such numbers: of every fourth byte
+// those of halves and quarters of vectors.
+static double wide_picks(const Access *access, int64_t apart) {
+  return prim_size_bytes(access->tensor->elem) == 1 && apart == 4 ? 20 : 1;
 }
 
 static double access_cycles(const Cost *s, const Access *access, AxisSet set, bool load) {
@@ -317,7 +323,8 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
     int64_t apart = cost_few_apart(s, access);
     if (apart > TILE_HEIGHT) apart = 0;
     if (apart && s->lanes > MOST_LANES)  // others have the rest of these vectors
-      return (VECTOR_ACCESS + VECTOR_OP) * cost_vectors(s, access->tensor->elem);
+      return (VECTOR_ACCESS + VECTOR_OP * wide_picks(access, apart)) *
+             cost_vectors(s, access->tensor->elem);
     if (apart && load) return cost_apart(s, access, apart, 1);
     if (load && known_apart(s, access) == -1)
       return (VECTOR_ACCESS + vector_pick) * cost_vectors(s, access->tensor->elem);
