@@ -251,6 +251,7 @@ typedef struct Check {
   Map *unknown;  // Name -> itself: unknown names that have been reported
   int errors;    // reported before the current definition
   int type_errors;    // how often a type was missing, because of what was reported
+  int outer_type_errors;  // ... before the current definition
   int unknown_count;  // supply of names for unknown sizes
   const struct Within *within;  // the definitions being checked
   Vec(OwnUse *) own_uses;       // of functions that are being checked

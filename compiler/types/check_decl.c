@@ -192,6 +192,7 @@ static void check_value(Check *k, AstDecl *decl) {
   AstFunction *f = &decl->u.value.function;
   int errors = diag_error_count(k->c), outer = k->errors, type_errors = k->type_errors;
   k->errors = 0;
+  k->outer_type_errors = type_errors;
   Binding *b = infer_twice(k, decl);
   k->errors = outer;
   if (decl->u.value.is_entry && k->in_module) {

@@ -186,7 +186,12 @@ static void report_compared(Check *k, const TypeVar *var) {
   hint(k->c, "write the type where the value is bound, as in (x : i32)");
 }
 
-// After other errors it may be in consequence that a type is not known.
+// After other errors, in what the definition uses too, it may be in consequence that something is
+// not known.
+static bool is_right_so_far(const Check *k) {
+  return diag_error_count(k->c) == k->errors && k->type_errors == k->outer_type_errors;
+}
+
 static void settle_var(Check *k, TypeVar *var) {
   if (var->solution || var->is_error) return;
   bool compared = var->prims & CLASS_STRUCTURE;
@@ -194,9 +199,9 @@ static void settle_var(Check *k, TypeVar *var) {
     var->solution = default_type(var->prims);
     return;
   }
-  if (diag_error_count(k->c) == k->errors && compared)
+  if (is_right_so_far(k) && compared)
     report_compared(k, var);
-  else if (diag_error_count(k->c) == k->errors)
+  else if (is_right_so_far(k))
     report_unknown(k, var);
   var->is_error = true;
 }
@@ -274,7 +279,7 @@ static const Binding *missing_size(const AstExp *exp) {
 
 // A size that nothing tells is reported where it is first met, since what follows has it as well.
 static void check_sizes_found(Check *k) {
-  if (diag_error_count(k->c) != k->errors) return;
+  if (!is_right_so_far(k)) return;
   vec_each (AstExp **, exp, &k->exps) {
     if (!(*exp)->type || !is_size_missing((*exp)->type)) continue;
     const Binding *size = missing_size(*exp);
@@ -297,7 +302,7 @@ static void report_hole(Check *k, const AstExp *exp) {
 
 // After other errors a match may only seem to miss values.
 static void check_matches(Check *k) {
-  if (diag_error_count(k->c) != k->errors) return;
+  if (!is_right_so_far(k)) return;
   vec_each (AstExp **, exp, &k->exps)
     if ((*exp)->kind == AST_MATCH) check_match_covers(k, *exp);
 }
