@@ -569,6 +569,11 @@ RT_FN int rt_cuda_buffer_hold(struct rt_context *ctx, struct rt_buffer *buffer,
   return status;
 }
 
+RT_FN bool rt_cuda_buffer_held(struct rt_context *ctx, struct rt_buffer *buffer) {
+  (void)ctx, (void)buffer;
+  return false;
+}
+
 // Memory of the host is what the caller has, pageable as a rule.
 RT_FN int rt_cuda_write(struct rt_context *ctx, struct rt_place to, int64_t bytes,
                         const void *from, struct rt_event **event) {
@@ -867,6 +872,7 @@ static const struct rt_backend rt_cuda_backend = {
   rt_cuda_buffer_new,
   rt_cuda_buffer_free,
   rt_cuda_buffer_hold,
+  rt_cuda_buffer_held,
   rt_cuda_write,
   rt_cuda_read,
   rt_cuda_copy,

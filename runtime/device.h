@@ -33,6 +33,8 @@ struct rt_backend {
   void (*buffer_free)(struct rt_context *ctx, struct rt_buffer *buffer, bool foreign);
   // Of the user: its size, -1 if it belongs to another context, else it is held.
   int (*buffer_hold)(struct rt_context *ctx, struct rt_buffer *buffer, int64_t *bytes);
+  // Does anybody else hold it?
+  bool (*buffer_held)(struct rt_context *ctx, struct rt_buffer *buffer);
   // To and from the host: these wait.
   int (*write)(struct rt_context *ctx, struct rt_place to, int64_t bytes,
                const void *from, struct rt_event **event);

@@ -469,6 +469,7 @@ RT_FN int rt_array_values(struct rt_context *ctx, const struct rt_array *array,
 RT_FN cl_mem rt_array_values_raw(struct rt_context *ctx, const struct rt_array *array) {
   rt_enter(ctx);
   cl_mem buffer = array && array->mem ? (cl_mem)array->mem->buffer : NULL;
+  if (buffer) array->mem->shown = true;
   rt_leave(ctx, RT_OK);
   return buffer;
 }

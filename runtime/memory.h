@@ -10,6 +10,7 @@ struct rt_mem {
   int64_t used;   // those that were asked for
   int refs;
   bool foreign;  // given by the user: not for the pool
+  bool shown;    // to the user, who may hold it: then it is not for the pool either
 };
 
 // The smallest free buffer of at least `bytes` and at most twice as many; -1 if there is none.
@@ -136,8 +137,8 @@ RT_FN void rt_mem_release(struct rt_context *ctx, struct rt_mem **slot) {
   *slot = NULL;
   if (!mem || --mem->refs > 0) return;
   ctx->memory.live -= mem->bytes;
-  if (mem->foreign)
-    ctx->backend->buffer_free(ctx, mem->buffer, true);
+  if (mem->foreign || (mem->shown && ctx->backend->buffer_held(ctx, mem->buffer)))
+    ctx->backend->buffer_free(ctx, mem->buffer, mem->foreign);
   else
     rt_pool_put(ctx, mem->buffer, mem->bytes);
   free(mem);

@@ -534,6 +534,14 @@ RT_FN int rt_cl_buffer_hold(struct rt_context *ctx, struct rt_buffer *buffer,
   return status == CL_SUCCESS && *bytes >= 0 ? clRetainMemObject(memory) : status;
 }
 
+RT_FN bool rt_cl_buffer_held(struct rt_context *ctx, struct rt_buffer *buffer) {
+  cl_uint count = 0;
+  (void)ctx;
+  return clGetMemObjectInfo((cl_mem)buffer, CL_MEM_REFERENCE_COUNT, sizeof count, &count,
+                            NULL) != CL_SUCCESS ||
+         count > 1;
+}
+
 // Hands an event to where it is wanted.
 RT_FN int rt_cl_give(struct rt_event **out, cl_event event, cl_int status) {
   if (out && status == CL_SUCCESS) *out = (struct rt_event *)event;
@@ -753,6 +761,7 @@ static const struct rt_backend rt_opencl = {
   rt_cl_buffer_new,
   rt_cl_buffer_free,
   rt_cl_buffer_hold,
+  rt_cl_buffer_held,
   rt_cl_write,
   rt_cl_read,
   rt_cl_copy,

@@ -420,6 +420,20 @@ static void other_contexts(struct one_context *mine, struct one_context *other) 
   check_ok(other, one_free_i32_1d(other, a), "free");
 }
 
+// Who holds a buffer keeps its contents when the array that had it is gone.
+static void held_buffers(struct one_context *ctx) {
+  const int32_t in[] = { 1, 2, 3 }, others[] = { 7, 8, 9 };
+  int32_t out[3] = { 0 };
+  struct one_i32_1d *a = one_new_i32_1d(ctx, in, 3);
+  struct one_i32_1d *view = one_new_raw_i32_1d(ctx, one_values_raw_i32_1d(ctx, a), 3);
+  one_free_i32_1d(ctx, a);
+  struct one_i32_1d *b = one_new_i32_1d(ctx, others, 3);
+  check_ok(ctx, one_values_i32_1d(ctx, view, out), "values of a buffer");
+  check(out[0] == 1 && out[1] == 2 && out[2] == 3, "a buffer that is held");
+  one_free_i32_1d(ctx, view);
+  one_free_i32_1d(ctx, b);
+}
+
 // Another library with another prefix, and a second context of the first.
 static void side_by_side(void) {
   const float xs[] = { 5 }, ys[] = { 2 };
@@ -541,6 +555,7 @@ int main(void) {
   all(second);
   side_by_side();
   other_contexts(first, second);
+  held_buffers(first);
   arrays(first);
   one_context_free(second);
   arrays(first);

@@ -81,6 +81,10 @@ class DeviceArray(Value):
         made = self.numpy()
         return made if dtype is None else made.astype(dtype, copy=False)
 
+    def __bytes__(self):
+        """The elements, as those of an array of numpy's."""
+        return self.numpy().tobytes()
+
     def __dlpack__(self, **options):
         return self.numpy().__dlpack__(**options)
 
