@@ -33,7 +33,7 @@ module o = import "sub/order"
 -- ```
 def dot [n] (xs: [n]f32) (ys: [n]f32) : f32 = f32.sum (map2 (*) xs ys)
 
--- | Without types.
+-- | Without types; `dot`@term or `dot`@term@"sub/types", not `dot`@terms.
 def scaled k xs = map (* k) xs
 def right (p: point) = filter (> p.x)
 def (+^) (a: point) (b: point) : point = {x = a.x + b.x, y = a.y + b.y}
@@ -116,6 +116,7 @@ def a_page_tells_types_and_comments(found):
 
 
 def types_that_were_inferred_are_there(found):
+    has(found["a--b-.html"].text, "Without types; dot or dot, not dot@terms.")
     has(found["a--b-.html"].text, "def scaled [n] (k: i32) (xs: [n]i32) : *[n]i32")
     right = [piece for piece in found["a--b-.html"].text.split("def ") if piece.startswith("right")][0]
     assert "?[?" not in right and "?[k" in right and right.startswith("right [n] (p: point) : [n]f32 -> "), right

@@ -416,6 +416,18 @@ def completes(client, folder):
     assert members(record + "p.") == {"x": "f32", "deep": "{z: i32}"}, members(record + "p.")
     assert members(record + "1 + q.deep.") == {"z": "i32"}, members(record + "1 + q.deep.")
     assert members(record + "ps.") == {}, members(record + "ps.")
+    sums = "type t = #alpha i32 | #beta entry main (x: t) = match x case #be"
+    assert set(members(sums)) == set(members(sums[:-2])) == {"alpha", "beta"}, members(sums)
+    (Path(folder) / "part").mkdir(exist_ok=True)
+    (Path(folder) / "part" / "some-sums.fl").write_text("type u = #gamma | #delta\n")
+    client.change(d.uri, "import \"part/some-sums\"\n")
+    assert set(members("import \"part/some-sums\"\ndef f (x: u) = match x case #ga")) == {"gamma", "delta"}, members(d.text)
+    assert "part/" in members("import \"") and "doc" not in members("import \""), members("import \"")
+    assert set(members("def a = 1i32\nmodule m = import \"part/so")) == {"some-sums"}, members(d.text)
+    assert members("import \"nowhere/so") == {} and "map" in members("def a = \"import \" + ma"), members(d.text)
+    found = client.ask("textDocument/completion", textDocument={"uri": d.uri}, position=d.position(len(d.text)),
+                       context={"triggerKind": 2, "triggerCharacter": "/"})
+    assert found == [], "a division is no path"
     own = "module a = { type t = i32 module b = { def one (x: i32) = x } } entry main (x: i32) = "
     assert set(members(own + "a.")) == {"t", "b"}, members(own + "a.")
     assert members(own + "a.b.o") == {"one": "i32 -> i32"}, members(own + "a.b.o")

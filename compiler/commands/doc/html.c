@@ -275,6 +275,19 @@ static void add_code(const DocText *d, const char *code) {
   if (found) text_add(d->out, "</a>");
 }
 
+// What Futhark's comments write behind a name, as in `sum`@term, or `sum`@term@"file".
+static size_t space_length(const char *s) {
+  static const char *const spaces[] = { "@term", "@type", "@mtype" };
+  for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
+    size_t length = strlen(spaces[i]);
+    if (strncmp(s, spaces[i], length) != 0 || lex_is_name_part(s[length])) continue;
+    const char *end =
+        strncmp(s + length, "@\"", 2) == 0 ? strchr(s + length + 2, '"') : NULL;
+    return end ? (size_t)(end + 1 - s) : length;
+  }
+  return 0;
+}
+
 static bool is_address(const char *s) {
   return strncmp(s, "https://", 8) == 0 || strncmp(s, "http://", 7) == 0;
 }
@@ -293,6 +306,7 @@ static void add_inline(const DocText *d, const char *s) {
     if (close) {
       add_code(d, text_format("%.*s", (int)(close - s - 1), s + 1));
       s = close + 1;
+      s += space_length(s);
     } else if (is_address(s)) {
       size_t length = address_length(s);
       const char *address = quote_html(text_format("%.*s", (int)length, s));

@@ -29,7 +29,8 @@ enum {
   ITEM_VARIABLE = 6,
   ITEM_CLASS = 7,
   ITEM_MODULE = 9,
-  ITEM_KEYWORD = 14
+  ITEM_KEYWORD = 14,
+  ITEM_CONSTRUCTOR = 20  // a member of an enumeration
 };
 
 static void add_item(CompletionItems *items, Name name, int kind, const char *detail) {
@@ -259,6 +260,35 @@ bool lsp_is_open_file(const char *path) {
          !strstr(path, "module_types");
 }
 
+// ---- constructors
+
+// Those that occur in the text, but for the one that is being written.
+static void add_constructors_of(CompletionItems *items, SourceFile *file, bool asked) {
+  Compiler *c = compiler_new();
+  TokenVec tokens = lex_file(c, file);
+  vec_each (const Token *, token, &tokens) {
+    bool here = asked && token->start <= items->query->offset &&
+                items->query->offset <= token->end;
+    if (token->kind == TOKEN_CONSTRUCTOR && !here)
+      add_item(items, token->name, ITEM_CONSTRUCTOR, NULL);
+  }
+}
+
+// Is what is being written a constructor, `#wo`?  Then those of this file and of its imports.
+static bool add_constructors(CompletionItems *items, uint32_t start) {
+  const LspQuery *q = items->query;
+  if (start == 0 || q->program->file->text[start - 1] != '#') return false;
+  add_constructors_of(items, q->program->file, true);
+  size_t i;
+  const json_t *path;
+  // As when the text could be read last.
+  json_array_foreach(q->document->imports, i, path) {
+    SourceFile *file = lsp_read_source(q->c, json_string_value(path));
+    if (file) add_constructors_of(items, file, false);
+  }
+  return true;
+}
+
 // ---- names of other files
 
 // What `import "file"` and `open m` make visible.
@@ -296,12 +326,22 @@ static const AstProgram *with_name(const LspQuery *q) {
   return program->ast;
 }
 
+// `"` and `/` ask for the files of an import only.
+static bool is_asked_for_files(const LspQuery *q) {
+  const json_t *context = json_object_get(q->params, "context");
+  const char *typed = json_string_value(json_object_get(context, "triggerCharacter"));
+  return typed && (*typed == '"' || *typed == '/');
+}
+
 json_t *lsp_completion(LspQuery *q) {
-  CompletionItems items = { json_array(), map_new(NULL), q, with_name(q) };
+  CompletionItems items = { json_array(), map_new(NULL), q, NULL };
+  if (lsp_import_completion(q, items.list) || is_asked_for_files(q)) return items.list;
+  items.ast = with_name(q);
   NamePath path = qualifiers(q);
-  if (!path.names.count)
+  if (path.names.count) {
+    if (!add_fields(&items, &path)) add_members_at(&items, &path);
+  } else if (!add_constructors(&items, path.start)) {
     add_all_names(&items);
-  else if (!add_fields(&items, &path))
-    add_members_at(&items, &path);
+  }
   return items.list;
 }

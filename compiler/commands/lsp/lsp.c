@@ -218,15 +218,15 @@ static json_t *initialize(Lsp *lsp, const json_t *params) {
   if (root) lsp->root = lsp_path_of_uri(text_format("%s", root));
   return json_pack(
       "{s:{s:s, s:{s:b, s:i}, s:b, s:{s:[s]}, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, "
-      "s:{s:[s]}, s:{s:[s, s]}}, s:{s:s, s:s}}",
+      "s:{s:[s, s, s, s]}, s:{s:[s, s]}}, s:{s:s, s:s}}",
       "capabilities", "positionEncoding", choose_encoding(lsp, params),
       "textDocumentSync", "openClose", 1, "change", SYNC_RANGES, "inlayHintProvider", 1,
       "codeActionProvider", "codeActionKinds", "quickfix", "hoverProvider", 1,
       "definitionProvider", 1, "referencesProvider", 1, "documentHighlightProvider", 1,
       "documentSymbolProvider", 1, "documentFormattingProvider", 1, "renameProvider", 1,
-      "workspaceSymbolProvider", 1, "completionProvider", "triggerCharacters", ".",
-      "signatureHelpProvider", "triggerCharacters", " ", "(", "serverInfo", "name", "flc",
-      "version", FLC_VERSION);
+      "workspaceSymbolProvider", 1, "completionProvider", "triggerCharacters", ".", "#",
+      "\"", "/", "signatureHelpProvider", "triggerCharacters", " ", "(", "serverInfo",
+      "name", "flc", "version", FLC_VERSION);
 }
 
 static void respond(const json_t *id, json_t *result) {

@@ -129,6 +129,9 @@ json_t *lsp_references(LspQuery *q);
 json_t *lsp_highlights(LspQuery *q);
 json_t *lsp_symbols(LspQuery *q);
 json_t *lsp_completion(LspQuery *q);
+// Adds the files and folders that can follow where the path of an import is being written; false
+// elsewhere (complete_import.c).
+bool lsp_import_completion(const LspQuery *q, json_t *items);
 json_t *lsp_signature(LspQuery *q);
 json_t *lsp_formatting(LspQuery *q);
 json_t *lsp_rename(LspQuery *q);
