@@ -167,9 +167,13 @@ OPERAND_GLOBS = {"programs": "_flc_programs", "files": 'COMPREPLY=($(compgen -f 
 def bash_function(command):
     options = " ".join(f"--{o['name']}" + (f" -{o['letter']}" if "letter" in o else "") for o in real_options(command))
     cases = "".join(f"    {words}) {how}; return ;;\n" for words, how in bash_cases(command))
+    operands = OPERAND_GLOBS[command["operands"]]
+    if command["actions"]:
+        words = " ".join(command["actions"])
+        operands = f'[[ $COMP_CWORD != 2 ]] || COMPREPLY=($(compgen -W "{words}" -- "$word"))'
     return (f"_flc_{command['name']}() {{\n  case $before in\n{cases}    *) ;;\n  esac\n"
             f'  if [[ $word == -* ]]; then COMPREPLY=($(compgen -W "{options}" -- "$word"))\n'
-            f"  else {OPERAND_GLOBS[command['operands']]}\n  fi\n}}\n\n")
+            f"  else {operands}\n  fi\n}}\n\n")
 
 
 def bash(tables):
@@ -208,7 +212,9 @@ def zsh(tables):
     cases = ""
     for command in tables["commands"]:
         words = [spec for option in real_options(command) for spec in zsh_option(option)]
-        if operands[command["operands"]]:
+        if command["actions"]:
+            words.append(f"1:action:({' '.join(command['actions'])})")
+        elif operands[command["operands"]]:
             words.append(operands[command["operands"]])
         quoted = " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
         cases += f"    {command['name']}) _arguments -s {quoted} ;;\n"
@@ -241,6 +247,10 @@ def fish(tables):
     text += f"complete -c flc -f -n '__fish_seen_subcommand_from help' -a '{names}'\n"
     for command in tables["commands"]:
         text += "".join(fish_option(command, option) for option in real_options(command))
+        if command["actions"]:
+            words = " ".join(command["actions"])
+            seen = f"__fish_seen_subcommand_from {command['name']}; and not __fish_seen_subcommand_from {words}"
+            text += f"complete -c flc -f -n '{seen}' -a '{words}'\n"
     return text
 
 

@@ -14,7 +14,7 @@ static const Option option_rows[] = {
   { 'e', 0, "entry-point", "ENTRY", NULL, NULL },
   { 'a', 0, "after", "PASS",
     "interpret the program as it stands after this pass (see [dump](#dump)), or, after `kern`, "
-    "its kernels by their [recipes](recipes.md)", NULL },
+    "its kernels by their [recipes](recipes.md)", "kern" },
   { 'c', 0, "code", "CODE",
     "after `kern`: the kernels for `cpu` (default), or `gpu`, if they are made from such ones",
     "cpu gpu" },

@@ -40,13 +40,21 @@ static json_t *split(const char *text, const char *separator) {
   return parts;
 }
 
+static json_t *pass_names(json_t *names) {
+  for (int i = 0; pipeline_pass_name(i); i++)
+    json_array_append_new(names, json_string(pipeline_pass_name(i)));
+  return names;
+}
+
 static json_t *option_json(const Option *o) {
+  bool is_pass = o->arg && strcmp(o->arg, "PASS") == 0;
   json_t *object = json_object();
   if (o->letter) set_text(object, "letter", text_format("%c", o->letter));
   set_text(object, "name", o->name);
   set_text(object, "argument", o->arg);
   set_text(object, "help", o->help);
-  json_object_set_new(object, "values", split(o->values, " "));
+  json_t *values = split(o->values, " ");
+  json_object_set_new(object, "values", is_pass ? pass_names(values) : values);
   return object;
 }
 
@@ -59,6 +67,7 @@ static json_t *command_json(const Command *command) {
   set_text(object, "summary", command->summary);
   set_text(object, "about", command->about);
   set_text(object, "operands", operands[command->operands]);
+  json_object_set_new(object, "actions", split(command->actions, " "));
   json_object_set_new(object, "usage", split(command->usage, "\n"));
   for (const Option *o = command->options; o && o->name; o++)
     if (o->help) json_array_append_new(options, option_json(o));

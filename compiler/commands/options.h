@@ -29,6 +29,7 @@ typedef struct Command {
   const char *about;      // paragraphs with an empty line between
   const Option *options;  // up to one without a name; NULL: none but --help
   CommandOperands operands;
+  const char *actions;    // the words that the first operand may be, with blanks between; or NULL
   int (*run)(Compiler *c, int argc, char **argv);
 } Command;
 

@@ -76,6 +76,9 @@ completes "--format --flatten" flc tree --f
 completes "moderate" flc tree --flatten m
 completes "double.fl" flc check doub
 completes "check" flc help ch
+completes "sync" flc pkg sy
+completes "kern" flc eval --after ker
+completes "flatten" flc dump --after flatt
 if command -v zsh > /dev/null; then zsh -n place/share/zsh/site-functions/_flc || fail "zsh"; fi
 if command -v fish > /dev/null; then
   fish -n place/share/fish/vendor_completions.d/flc.fish || fail "fish"

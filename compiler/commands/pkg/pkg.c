@@ -336,5 +336,6 @@ const Command pkg_command = {
       "there.  `init` (`create`) begins a package, `versions` lists its releases.",
   .options = option_rows,
   .operands = OPERANDS_NONE,
+  .actions = "init add remove sync check upgrade versions",
   .run = command_pkg,
 };
