@@ -148,6 +148,9 @@ expect 1 "line 2: test block: 'entry:' stands before the cases" "-- ==
 -- nobench entry: other
 -- input { 1 } output { 3 }
 $main"
+expect 1 'line 2: test block: the case has a name already' "-- ==
+-- \"one \\\" \" input { 1 } output { 2 }
+$main"
 expect 1 'line 2: test block: expected .input.' "-- ==
 -- { 1 } output { 2 }
 $main"

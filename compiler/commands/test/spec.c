@@ -218,6 +218,7 @@ static bool parse_case(SpecParser *p) {
   for (const char *last = NULL;;) {
     skip_space(p);
     if (*p->at == '"') {
+      if (test.name) return complain(p, "the case has a name already");
       test.name = quoted(p);
       continue;
     }
