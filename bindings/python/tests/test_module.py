@@ -179,6 +179,16 @@ def test_the_tuner_leaves_arguments_out_on_which_the_program_fails():
         module.tune([(0 * ones,)], budget=2)
 
 
+def test_what_shells_export(monkeypatch, capsys):
+    from flc import opencl, shell
+    for name in opencl.VARIABLES:
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(opencl, "packaged_device", lambda: "/a b/libpocl.so")
+    monkeypatch.setattr(opencl.glob, "glob", lambda _: [])
+    shell.main()
+    assert "export OCL_ICD_VENDORS='/a b/libpocl.so'\n" in capsys.readouterr().out
+
+
 def test_advice_to_those_without_a_device(monkeypatch):
     from flc import opencl
     for name in opencl.VARIABLES:
