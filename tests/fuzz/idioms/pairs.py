@@ -81,7 +81,7 @@ class PairsGenerator:
             f"(loop {s} = {self.constant()} for {i} < d do let x = p[{i}] let y = q[{i}] in {self.type}.max {s} {x})",
             f"(loop ({s}, {i}) = (k, 0i64) while {i} < d && {s} < 9 do let x = p[{i}] let y = q[d - 1 - {i}] in ({self.type}.max {s} {x}, {i} + 1)).0",
             self.total(f"map3 (\\x y z -> {self.term(['x', 'y', 'z'], 2)}) p q w", "d"), self.total(f"map2 (\\x y -> {x}) p (reverse q)", "d"),
-            self.total(f"map2 (\\x y -> {x}) (take (d / 2) p) (drop (d - d / 2) q)", "d / 2")]
+            self.total(f"map2 (\\x y -> {x}) (take (d / 2) p) (sized (d / 2) (drop (d - d / 2) q))", "d / 2")]
         one = self.pick(*loops)
         if self.chance(0.2):
             one = f"(let a = {one} let b = {self.pick(*loops)} in {self.term(['a', 'b'], 1)})"
