@@ -234,23 +234,10 @@ static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const 
   return bytes;
 }
 
-// PoCL 3.1 compiles loops whose rounds are each item's own number wrongly in some kernels with
-// barriers, so that they do not end.
-static bool has_while(const Body *body) {
-  for (int i = 0; i < body->stm_count; i++) {
-    const Exp *exp = body->stms[i].exp;
-    if (exp->kind == EXP_LOOP && exp->u.loop.form == CORE_WHILE) return true;
-    BodyVec bodies = exp_bodies(exp);
-    vec_each (const Body **, inner, &bodies)
-      if (has_while(*inner)) return true;
-  }
-  return false;
-}
-
 bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   VarVec arrays = { 0 };
-  if (!find_rows_to_stage(host, seg, &arrays) || has_while(seg->body)) return false;
+  if (!find_rows_to_stage(host, seg, &arrays)) return false;
   const ImpExp *bytes = bytes_of_rows(host, stm, outs, &arrays);
   if (!bytes || body_takes_arena(host, seg)) return false;
   ImpBuilder few, many;
