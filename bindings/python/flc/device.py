@@ -221,6 +221,7 @@ def restore(library, type_name, data):
     kind = library.types.get(type_name)
     if not kind or kind["kind"] != "opaque":
         raise TypeError(f"{type_name} is no type of values that are stored")
+    data = bytes(memoryview(data))
     check_stored(data)
     make = library.function(kind["ops"]["restore"], POINTER, POINTER, POINTER)
     buffer = ctypes.create_string_buffer(data, len(data))

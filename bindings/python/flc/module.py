@@ -2,6 +2,7 @@
 import ctypes
 import inspect
 import keyword
+import operator
 import re
 import shutil
 import tempfile
@@ -169,6 +170,9 @@ class Module:
         library = self._library
         self._check_array_type(type)
         kind = library.types[type]
+        pointer, shape = operator.index(pointer), tuple(map(operator.index, shape))
+        if len(shape) != kind["rank"]:
+            raise ValueError(f"shape: expected {kind['rank']} sizes for {type}, found {len(shape)}")
         make = library.function(kind["ops"]["new_raw"], POINTER, POINTER, POINTER,
                                 *[ctypes.c_int64] * kind["rank"])
         with library.lock:
@@ -275,6 +279,8 @@ class Module:
         """Runs an entry point (by default `main`, or the only one) in a context of its own that measures, and returns a
         Profile."""
         entry = self._entry_name(entry)
+        if runs < 1:
+            raise ValueError(f"runs: expected at least 1, found {runs}")
         inputs = self._inputs(entry, arguments)
         library = Library(self._library.so, self._library.manifest, [*self._settings, ("set_profiling", 1)])
         for name, value in self._tuning.items():

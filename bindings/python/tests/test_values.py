@@ -212,7 +212,7 @@ def test_sums_are_tuples_with_the_name_of_the_constructor(values):
 def test_values_on_the_device_are_stored_and_restored(values):
     shape = values.pick(True, on_device=True)
     assert isinstance(shape, flc.Opaque) and values.area(shape) == 12 and shape.numpy() == ("circle", 2)
-    again = values.restore("shape", bytes(shape))
+    again = values.restore("shape", bytearray(bytes(shape)))
     assert values.area(again) == 12
     with pytest.raises(ValueError):
         values.restore("shape", bytes(shape)[:-1])
@@ -254,6 +254,9 @@ def test_buffers_of_opencl_are_shared(values):
     del array
     assert values.sum(view) == 3 and bytes(view) == np.float32([1, 2]).tobytes()
     assert values.command_queue
+    for wrong, error in [(("x", (2,)), TypeError), ((view.cl_mem, (2, 1)), ValueError), ((view.cl_mem, (2.0,)), TypeError)]:
+        with pytest.raises(error):
+            values.from_cl_mem(wrong[0], "[]f32", wrong[1])
 
 
 def test_other_arrays_come_by_dlpack(values):
