@@ -58,7 +58,7 @@ void fail_expected(Parser *p, const char *what);
 // The same for the message before: what to write instead (parse_hint.c).
 void parse_hint(Parser *p, const char *expected);
 void parse_hint_bracket(Parser *p, const Token *open);  // a bracket that was not closed
-void parse_hint_suffix(Parser *p, const char *suffix);  // one that no number has
+void parse_hint_suffix(Parser *p, Loc literal, const char *suffix);  // one that no number has
 // Any other mistake at `loc`.
 void fail_at(Parser *p, Loc loc, const char *format, ...) DIAG_FORMAT;
 // Enters a nested production; false (and failed) if there are too many. Pair with leave.

@@ -442,7 +442,7 @@ void parse_hint_bracket(Parser *p, const Token *open) {
                                                  : "'}'");
 }
 
-void parse_hint_suffix(Parser *p, const char *suffix) {
+void parse_hint_suffix(Parser *p, Loc literal, const char *suffix) {
   static const struct {
     const char *theirs, *ours;
   } table[] = {
@@ -452,8 +452,13 @@ void parse_hint_suffix(Parser *p, const char *suffix) {
     { "lu", "u64" }, { "ull", "u64" },   { "i", "i32" },  { "ULL", "u64" },
     { "s", "i16" },  { "usize", "i64" },
   };
-  if (suffix[0] == 'x') hint(p->c, "`0x` precedes hexadecimal digits: `0xff`");
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (strcmp(table[i].theirs, suffix) == 0)
+    if (strcmp(table[i].theirs, suffix) == 0) {
       hint(p->c, "the suffix of that type is `%s`", table[i].ours);
+      return;
+    }
+  if (suffix[0] == 'x' && literal.file->text[literal.start] == '0')
+    hint(p->c, "`0x` precedes hexadecimal digits: `0xff`");
+  else
+    hint(p->c, "products have a sign: `2 * %s`", suffix);
 }

@@ -29,7 +29,7 @@ static bool read_suffix(Parser *p, Loc loc, const char *suffix, PrimType *type) 
   if (prim_type_named(suffix, type) && *type != PRIM_BOOL) return true;
   fail_at(p, loc, "expected a number's suffix (i8 to u64, f16 to f64), found '%.40s'",
           suffix);
-  parse_hint_suffix(p, suffix);
+  parse_hint_suffix(p, loc, suffix);
   return false;
 }
 

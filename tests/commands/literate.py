@@ -191,7 +191,8 @@ def mistakes_have_places():
                      "-- > :brief\n\n-- > :image f 3\n\n-- > :img f 3\n\n-- > :img replicate 0 [1f32]\n\n-- > $loaddata \"none\"\n\n"
                      "-- > $load \"d\"\n\n-- > :video [[true]]\n\n-- > :plot2d ([1, 2], [3])\n\n-- > :img [[true]];\n-- file: ../x\n\n"
                      "-- > :video [[[true]]];\n-- fps: 0\n\n-- > :audio [true]\n\n-- > :table [1]\n-- > :img f 3\n\n"
-                     "-- > :video (f, 1)\n\n-- > :video (\\s -> ([[s]], s), 1i32, 2i32)\n\n-- > []\n", "--interpret", status=1)
+                     "-- > :video (f, 1)\n\n-- > :video (\\s -> ([[s]], s), 1i32, 2i32)\n\n-- > []\n\n"
+                     "-- > :img [[true]]; fps: 3\n\n-- > 1;\n-- file: x\n", "--interpret", status=1)
     for place, message in [("5:8", "argument 1 of `f` has type `bool`, expected `i32`"), ("7:10", r"expected .*found end of file"),
                            ("9:10", "expected end of file after '1', found 'def'"), ("11:8", "unknown name `g`"), ("12:10", "unknown name `h`"),
                            ("14:6", "the expression is a function: i32 -> i32"), ("16:12", "expected an expression"),
@@ -202,7 +203,8 @@ def mistakes_have_places():
                            ("35:13", "`fps: 0`: expected a number from 1 to 1000"), ("38:13", "expected samples"),
                            ("41:11", "expected a 2-dimensional array of u32"),
                            ("43:13", r"expected `\(step, start, n\)`"), ("45:13", r"expected `\(step, start, n\)`"),
-                           ("47:6", r"the expression cannot be polymorphic: its type is `\[0\]a`")]:
+                           ("47:6", r"the expression cannot be polymorphic: its type is `\[0\]a`"),
+                           ("49:11", "the directive has no parameter `fps`; it has: file"), ("51:6", "the directive has no parameter `file`$")]:
         assert re.search(rf"^a\.fl:{place}: error: ({message})", said, re.M), (place, said)
     assert "\n```\n3i32\n```\n" in page and page.count("**This failed:**") == len(re.findall(r"^a\.fl:(?!12)\d+:\d+: error", said, re.M)), (page, said)
 

@@ -137,6 +137,30 @@ static void fail_unknown(Directive *d, const char *text, size_t at) {
                  length, text + at);
 }
 
+// The names of a directive's parameters, with blanks around each; NULL: a script, not parameters.
+static const char *const param_names[DIRECTIVE_KINDS] = {
+  [DIRECTIVE_VALUE] = " ",
+  [DIRECTIVE_IMAGE] = " file ",
+  [DIRECTIVE_VIDEO] = " file fps repeat format ",
+  [DIRECTIVE_AUDIO] = " file sampling_frequency codec ",
+  [DIRECTIVE_PLOT] = " file size ",
+  [DIRECTIVE_GNUPLOT] = NULL,
+  [DIRECTIVE_TABLE] = " ",
+};
+
+static void check_params(Directive *d) {
+  const char *known = param_names[d->kind];
+  for (const char *line = d->params; known && *line; line += strcspn(line, "\n")) {
+    line += strspn(line, " \t\r\n");
+    int length = (int)strcspn(line, " :=\t\r\n");
+    if (!length || strstr(known, text_format(" %.*s ", length, line))) continue;
+    const char *names = strlen(known) > 1 ? text_format("; it has:%s", known) : "";
+    directive_fail(d, "the directive has no parameter `%.*s`%.*s", length, line,
+                   (int)strlen(names) - (*names != '\0'), names);
+    return;
+  }
+}
+
 // Reads the directive that begins at line `at`; the line behind it.
 static int read_directive(Literate *l, const FileLines *lines, int at) {
   Text *t = text_new();
@@ -159,6 +183,8 @@ static int read_directive(Literate *l, const FileLines *lines, int at) {
     fail_unknown(d, text, unknown);
   else if (is_blank_line(text_format("%.*s", (int)(stop - start), text + start)))
     directive_fail(d, "expected an expression");
+  else
+    check_params(d);
   vec_push(&l->directives, d);
   vec_push(&l->blocks, (Block){ BLOCK_DIRECTIVE, d->shown, d });
   return end;
