@@ -313,7 +313,7 @@ class Module:
         raise TypeError("a module cannot be pickled: compile the program in each process, which takes it from the cache")
 
     def __repr__(self):
-        return f"<{self._path}: {', '.join(self._library.entries) or 'no entry points'}>"
+        return f"<{Path(self._path).name}: {', '.join(self._library.entries) or 'no entry points'}>"
 
 
 class Profile:
