@@ -88,8 +88,9 @@ def types_are_told(flc, _):
 
 
 def bytes_are_shown_as_text(flc, _):
-    out, err = session(flc, "def name = \"sæt\"\n:string name ++ \"!\"\n:string [0x41, 0x42u8]\n:string iota 2\n:string\n:string \"\"\n")
+    out, err = session(flc, "def name = \"sæt\"\n:string name ++ \"!\"\n:string [0x41, 0x42u8]\n:string iota 2\n:string\n:string \"\"\n{x = []}\n")
     assert out.splitlines() == ["sæt!", "AB", ""], out
+    assert "error: the type of this value is open: {x: [0]a}\n" in err and "entry" not in err, err
     assert "only values of type []u8 are texts, this one has type *[2]i64" in err, err
     assert "expected an expression behind :string" in err, err
 

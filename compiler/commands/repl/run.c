@@ -99,9 +99,13 @@ static bool check_definitions(Compiler *c, const ReplTask *task) {
   return ok;
 }
 
-static const Type *type_of_last(const Program *program) {
+static const Binding *last_binding(const Program *program) {
   const AstDeclVec *decls = &program->ast->decls;
-  return decls->at[decls->count - 1]->u.value.binding->type;
+  return decls->at[decls->count - 1]->u.value.binding;
+}
+
+static const Type *type_of_last(const Program *program) {
+  return last_binding(program)->type;
 }
 
 static bool is_text(const Type *type) {
@@ -150,6 +154,13 @@ static bool evaluate_input(Compiler *c, const ReplTask *task) {
   if (only_type || type->kind == TYPE_FUNCTION) return print_type(type, only_type);
   if (task->show == REPL_SHOW_TEXT && !is_text(type)) {
     fprintf(stderr, "error: only values of type []u8 are texts, this one has type %s\n",
+            command_name_sizes(type_text(type)));
+    return false;
+  }
+  if (last_binding(program)->types.count > 0) {
+    fprintf(stderr,
+            "error: the type of this value is open: %s\n"
+            "hint: write it, as in `[] : []i32`\n",
             command_name_sizes(type_text(type)));
     return false;
   }
