@@ -231,7 +231,7 @@ void emit_kernel_while(CodeText *c, const ImpStm *stm);
 void emit_locked(CodeText *c, const ImpStm *stm);
 // A call of a function that does what the loop does; false: it stays where it is.
 bool emit_part(CodeText *c, const ImpStm *stm);
-bool emit_has_parts(const ImpBlock *body);  // is a kernel long enough?
+bool emit_has_parts(const Kernel *kernel);  // has it one point, and is it long enough?
 // What ends a kernel, or a part of one, when it has failed.
 const char *emit_return(const CodeText *c);
 // A kernel's text with `$12` for `rows_12`.

@@ -436,7 +436,7 @@ EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) 
   c.helper_text = text_new();
   emit_keep_called(c.live, &kernel->body);
   CodeParts parts = { text_new(), map_new(NULL) };
-  if (c.lone && emit_has_parts(&kernel->body)) c.parts = &parts;
+  if (c.lone && emit_has_parts(kernel)) c.parts = &parts;
   kernel_code(&c, kernel);
   return with_needs(&c, kernel);
 }

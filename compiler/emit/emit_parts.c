@@ -1,4 +1,4 @@
-// Parts: loops of long kernels as functions of their own.
+// Parts: loops of long kernels of one point as functions of their own.
 //
 //   for (..) { .. }   =>   static __attribute__((noinline)) void part(..) { for (..) { .. } }
 //                          part(..);
@@ -6,7 +6,8 @@
 // Why: what compilers do to a function takes longer than in proportion to its length, for loops in
 // it above all, and equal loops are compiled once: what one item does in a loop of the host, as
 // cycles of a multigrid method with several levels, is dozens of loops (docs/opencl.md, "Time to
-// compile").  A part has loops within its loop, so that a call costs next to nothing.
+// compile").  A part has loops within its loop, so that a call costs next to nothing there; kernels
+// of many points, where programs spend their time, are slower with calls.
 #include "emit/emit.h"
 
 enum {
@@ -111,7 +112,9 @@ static int statements_in(const ImpBlock *block) {
   return total;
 }
 
-bool emit_has_parts(const ImpBlock *body) { return statements_in(body) >= LONG_KERNEL; }
+bool emit_has_parts(const Kernel *kernel) {
+  return kernel->one_point && statements_in(&kernel->body) >= LONG_KERNEL;
+}
 
 const char *emit_return(const CodeText *c) {
   return c->in_part ? "return true;" : "return;";

@@ -367,6 +367,7 @@ struct Kernel {
   bool uses_arena;  // has MEM_ARENA arrays; may be run again when the arena was too small
   bool has_barrier;  // one group per unit of work, group_size as launched
   bool sized;        // compiled for each size of groups
+  bool one_point;    // of which one item runs all, as loops of the host
   bool own_local;    // arrays of MEM_SCRATCH lie in local memory, in groups of group_size
   int64_t group_size;          // as launched, 0: the default of the profile, -1: computed
   const Function **functions;  // called, callees first

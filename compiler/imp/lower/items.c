@@ -46,6 +46,7 @@ static void choose_run(Items *s) {
 static void begin(Items *s, Code *host, KernelCode *kernel, const ImpExp *count) {
   *s =
       (Items){ .host = host, .kernel = kernel, .count = named(host->b, "points", count) };
+  kernel->one_point = imp_is_i64(s->count, 1);
   s->inner = builder_of(kernel);
   s->walk = s->inner;
 }

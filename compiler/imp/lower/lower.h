@@ -229,6 +229,7 @@ typedef struct KernelCode {
   ImpBuilder b;
   ScratchVec scratch;
   bool may_fail;
+  bool one_point;  // of a space of one point
 } KernelCode;
 
 KernelCode *kernel_begin(Code *host, Loc loc);
