@@ -293,10 +293,10 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       Kernel, .name = name_of(c->names, name), .loc = host->b->loc, .params = s.params.at,
       .param_count = s.params.count, .scratch = kernel->scratch.at,
       .scratch_count = kernel->scratch.count, .may_fail = kernel->may_fail,
-      .one_point = kernel->one_point,
-      .has_barrier = s.has_barrier, .uses_arena = uses_arena(host, kernel, &seen),
-      .functions = s.functions.at, .function_count = s.functions.count,
-      .plan = host->lower->plan, .recipe_name = host->lower->kernel,
+      .one_point = kernel->one_point, .has_barrier = s.has_barrier,
+      .uses_arena = uses_arena(host, kernel, &seen), .functions = s.functions.at,
+      .function_count = s.functions.count, .plan = host->lower->plan,
+      .recipe_name = host->lower->kernel,
       .group_size = known_group_size(launch.group_size));
   bool on_cpu = host->lower->profile == PROFILE_CPU;
   k->sized = !on_cpu && launch.group_size;
