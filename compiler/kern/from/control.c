@@ -218,7 +218,7 @@ void from_if(From *f, const Stm *stm, const Body *body, int position) {
                             .binders = binders,
                             .binder_count = kept,
                             .u.cond = { term_atom(exp->u.cond.condition), blocks[0],
-                                        blocks[1], 0 } });
+                                        blocks[1], 0, false } });
   for (int i = 0; i < count; i++)
     if (stm->binders[i]->type.rank > 0) bind_place(f, stm->binders[i], &places[i]);
 }

@@ -237,7 +237,7 @@ static void if_then(From *f, const Term *condition, const KernBuilder *then_bloc
   KernBuilder nothing = kern_builder(f->c, f->b->loc);
   kern_add(f->b, (KernStm){ .kind = KERN_IF,
                             .u.cond = { condition, kern_block(then_block, NULL, 0),
-                                        kern_block(&nothing, NULL, 0), 0 } });
+                                        kern_block(&nothing, NULL, 0), 0, false } });
 }
 
 void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
@@ -390,7 +390,7 @@ void from_filter(From *f, const Stm *stm) {
                                .binders = next,
                                .binder_count = 1,
                                .u.cond = { scalars[0], kern_block(&packed, more, 1),
-                                           kern_block(&nothing, same, 1), 0 } });
+                                           kern_block(&nothing, same, 1), 0, false } });
   results[0] = term_var(next[0]);
   from_close(&loop, f, results, 1, stm->binders, 1);
   for (int r = 1; r < stm->binder_count; r++)

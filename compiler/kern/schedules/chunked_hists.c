@@ -158,7 +158,7 @@ static const KernOp *joining(Cut *x, const KernOp *op) {
   kern_add(&b, (KernStm){ .kind = KERN_IF,
                           .binders = made,
                           .binder_count = op->count,
-                          .u.cond = { differs, op->block, keeps, 0 } });
+                          .u.cond = { differs, op->block, keeps, 0, false } });
   KernOp join = *op;
   join.block = kern_block(&b, cut_terms(made, op->count), op->count);
   return mem_copy(&join, sizeof join);

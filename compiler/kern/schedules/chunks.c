@@ -389,7 +389,7 @@ static const Kern *combine_bands(Cut *x, const Bands *bands) {
                              .binders = values,
                              .binder_count = count,
                              .u.cond = { term_less(term_var(part), parts), in_bands,
-                                         behind, 0 } });
+                                         behind, 0, false } });
   Axis axis = *copy.row;
   axis.index = part;
   axis.width = term_add(parts, term_sub(copy.row->width, bands->summed));

@@ -236,9 +236,9 @@ static const KernBlock *phase(Phases *p, const Axis *axis, const Term *first, in
 
 static void add_where(KernBuilder *b, const Term *condition, const KernBlock *body) {
   KernBuilder nothing = kern_builder(b->c, b->loc);
-  kern_add(b,
-           (KernStm){ .kind = KERN_IF,
-                      .u.cond = { condition, body, kern_block(&nothing, NULL, 0), 0 } });
+  kern_add(b, (KernStm){ .kind = KERN_IF,
+                         .u.cond = { condition, body, kern_block(&nothing, NULL, 0), 0,
+                                     false } });
 }
 
 static const Axis *in_phases(Phases *p, const Kern *kern, const Axis *axis) {

@@ -338,7 +338,7 @@ static const KernBlock *block_with_rows(KernMapper *m, const KernBlock *block) {
                             .binders = stm.binders,
                             .binder_count = stm.binder_count,
                             .u.cond = { worth, block_of_rows(x, &stm),
-                                        block_as_it_is(x, &stm), 99 } });
+                                        block_as_it_is(x, &stm), 99, false } });
   }
   return kern_block(&b, block->results, block->result_count);
 }

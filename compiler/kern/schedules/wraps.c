@@ -100,7 +100,7 @@ static KernStm where_safe(const Wraps *x, const KernStm *stm, const KernStm *tur
                     .loc = stm->loc,
                     .binders = stm->binders,
                     .binder_count = stm->binder_count,
-                    .u.cond = { x->safe, alone(c, turned), alone(c, stm), 99 } };
+                    .u.cond = { x->safe, alone(c, turned), alone(c, stm), 99, false } };
 }
 
 static void note_in_axis(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }

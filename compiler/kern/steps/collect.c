@@ -109,7 +109,7 @@ static void add_stores(Collecting *x, KernBuilder *b, int h, int first, const Te
       term_and(term_at_most(term_i64(0), place), term_less(place, term_i64(x->by)));
   kern_add(b, (KernStm){ .kind = KERN_IF,
                          .u.cond = { inside, kern_block(&stores, NULL, 0),
-                                     kern_block(&nothing, NULL, 0), 0 } });
+                                     kern_block(&nothing, NULL, 0), 0, false } });
 }
 
 static const Term *points_of_block(const Collecting *x, const Term *first) {

@@ -85,7 +85,7 @@ KernStm interior_if(const KernStm *stm, const Term *condition, int usual,
                     .loc = stm->loc,
                     .binders = stm->binders,
                     .binder_count = stm->binder_count,
-                    .u.cond = { condition, then_block, else_block, usual } };
+                    .u.cond = { condition, then_block, else_block, usual, false } };
 }
 
 // ---- the shape of blocks
@@ -267,7 +267,7 @@ static void add_ranges(Left *l, KernBuilder *b, const Axis *axis, int coordinate
                  left_of_body(l, axis->body));
   kern_add(b, (KernStm){ .kind = KERN_IF,
                          .u.cond = { stay, kern_block(&nothing, NULL, 0),
-                                     kern_block(&moved, NULL, 0), 97 } });
+                                     kern_block(&moved, NULL, 0), 97, false } });
 }
 
 // What is left of the points of a lockstep axis.

@@ -94,8 +94,9 @@ static const KernBlock *with_index(Split *x, const Var *index, const Term *value
 // if inside { body }
 static const KernBlock *conditional(Split *x, const Term *inside, const KernBlock *body) {
   KernBuilder b = kern_builder(x->s->c, (Loc){ 0 }), nothing = b;
-  kern_add(&b, (KernStm){ .kind = KERN_IF,
-                          .u.cond = { inside, body, kern_block(&nothing, NULL, 0), 0 } });
+  kern_add(&b, (KernStm){
+                   .kind = KERN_IF,
+                   .u.cond = { inside, body, kern_block(&nothing, NULL, 0), 0, false } });
   return kern_block(&b, NULL, 0);
 }
 
@@ -129,7 +130,7 @@ static const KernBlock *guarded(KernMapper *m, const KernBlock *block) {
     kern_add(&one, *stm);
     kern_add(&b, (KernStm){ .kind = KERN_IF,
                             .u.cond = { g->inside, kern_block(&one, NULL, 0),
-                                        kern_block(&nothing, NULL, 0), 0 } });
+                                        kern_block(&nothing, NULL, 0), 0, false } });
   }
   return kern_block(&b, block->results, block->result_count);
 }

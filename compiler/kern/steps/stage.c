@@ -554,7 +554,7 @@ static void add_if(KernBuilder *b, const Term *condition, const KernBuilder *one
   KernBuilder nothing = kern_builder(b->c, b->loc);
   kern_add(b, (KernStm){ .kind = KERN_IF,
                          .u.cond = { condition, kern_block(one, NULL, 0),
-                                     kern_block(&nothing, NULL, 0), 0 } });
+                                     kern_block(&nothing, NULL, 0), 0, false } });
 }
 
 // Likewise; not if it is in a column that the loop has not.

@@ -134,7 +134,7 @@ static void add_both(void *state, KernBuilder *b, const KernStm *stm) {
                          .u.cond = { u.condition,
                                      side_of(b->c, stm, &u, true, stm->u.axis->name),
                                      side_of(b->c, stm, &u, false, *other),
-                                     u.branch->u.cond.usual } });
+                                     u.branch->u.cond.usual, false } });
 }
 
 const Kern *step_unswitch(Step *s, const Kern *kern, Name name) {

@@ -197,7 +197,8 @@ static const Term *add_first(CarriedStore *s, KernBuilder *b, const Term *const 
     .binders = mem_copy(&first, sizeof first),
     .binder_count = 1,
     .u.cond = { inside, kern_block(&there, mem_copy(&results[0], sizeof results[0]), 1),
-                kern_block(&nothing, mem_copy(&results[1], sizeof results[1]), 1), 0 }
+                kern_block(&nothing, mem_copy(&results[1], sizeof results[1]), 1), 0,
+                false }
   };
   kern_add(b, stm);
   return term_var(first);

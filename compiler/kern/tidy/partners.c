@@ -441,8 +441,9 @@ static void add_paired(PairsWithin *w, Partners *x, const KernStm *stm, KernBuil
   KernBuilder otherwise = kern_builder(w->mapper.c, stm->loc);
   const KernBlock *axes = paired_axes(x, b, &when);
   kern_add(&otherwise, *stm);
-  kern_add(b, (KernStm){ .kind = KERN_IF,
-                         .u.cond = { when, axes, kern_block(&otherwise, NULL, 0), 0 } });
+  kern_add(b, (KernStm){
+                  .kind = KERN_IF,
+                  .u.cond = { when, axes, kern_block(&otherwise, NULL, 0), 0, false } });
   w->found = true;
 }
 
