@@ -161,6 +161,20 @@ for layout in 0 1; do
   vary layouts '70i64 33i64 3i64' --param default_threshold=0 --param layout=$layout
 done
 
+# Rows that are longer than what finds their elements in local memory may divide stay where they are, whatever is set.
+cat > long.fl << 'END_OF_PROGRAM'
+entry main [n] [m] (xs: [n][m]u8) : [n]u8 =
+  map (\x -> let s = loop s = 0u8 for i < m do s * 3 + x[i]
+             in loop s for i < m do s * 7 ^ x[i * 3 % m]) xs
+END_OF_PROGRAM
+"$flc" build long.fl -o long && "$flc" data -b --seed 5 -g '[40][60000]u8' > long.in || exit 1
+expected=$(./long --code cpu < long.in)
+got=$(./long --code gpu $quick --param segmap_row_bytes=1000000 < long.in)
+if [ "$got" != "$expected" ]; then
+  echo 'FAIL rows of 60,000 bytes in local memory'
+  failed=1
+fi
+
 # Histograms of every kind: in local memory, by one group or many and with few copies of the bins or many; directly;
 # under locks instead of 64-bit operations; without local memory.
 "$flc" build "$histograms" -o p || exit 1

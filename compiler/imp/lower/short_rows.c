@@ -14,6 +14,9 @@
 #include "imp/lower/wide.h"
 
 enum { ROW_BYTES = 644, FEW_POINTS = 32 };
+// Whatever is set, no longer rows: a group of 32 would have 256 KB, and local_place not divide
+// rightly.
+enum { MOST_ROW_BYTES = 8192 };
 
 // Items of a group, by the bytes that each has.
 typedef struct GroupSize {
@@ -120,7 +123,8 @@ static Arr local_rows(ShortRows *s, Code *host, const Arr *arr) {
 }
 
 // Where an element of the group's rows is among them: a product takes the place of a division by
-// the length of a row, as local memory has room for fewer than 2^18 elements, and 32 rows.
+// the length of a row.  Exact as long as its number times that length is below 2^32: 32 rows of
+// MOST_ROW_BYTES, or more and shorter ones (`sizes`), stay below 2^31.
 static const ImpExp *local_place(Code *host, const Arr *arr, ImpBuilder *b,
                                  const ImpExp *at) {
   const ImpExp *m = row_count(arr), *more = imp_sub(local_stride(arr), m);
@@ -246,8 +250,9 @@ bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   segmap_by_columns(&apart, stm, outs);
   const ImpExp *limit =
       tuning_param(host->lower, "segmap_row_bytes", "bytes", ROW_BYTES, ROW_BYTES);
+  const ImpExp *most = imp_min(limit, imp_i64(MOST_ROW_BYTES));
   imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,
-                                 .u.cond = { imp_op2(OP_LE, bytes, limit), few.block,
+                                 .u.cond = { imp_op2(OP_LE, bytes, most), few.block,
                                              many.block } });
   return true;
 }
