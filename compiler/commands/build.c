@@ -12,7 +12,8 @@ static const Option option_rows[] = {
   { 'c', 0, "emit-c", NULL,
     "write the C text instead of compiling it; default `FILE` with `.c`", NULL },
   { 'x', 0, "explain-copies", NULL,
-    "say which updates copy an array instead of overwriting it, and why", NULL },
+    "say which updates copy an array instead of overwriting it, and what several "
+    "workers exchange, and why", NULL },
   { 's', 0, "server", NULL,
     "an executable that serves commands without being asked to (by its own `--server`)", NULL },
   { 'd', 0, "device", "NAME",

@@ -23,18 +23,29 @@ bool compile_is_prefix(const char *prefix) {
   return *prefix && !isdigit((unsigned char)*prefix);
 }
 
-// --explain-copies: a line per update that copies, on standard error.
-static void explain_copies(const ImpProgram *imp) {
+// A line on standard error, once: several versions make the same copy.
+static void explain(Text *seen, Loc loc, const char *text) {
+  const char *line = text_format("%s: %s\n", loc_text(loc), text);
+  if (strstr(text_str(seen), line)) return;
+  text_add(seen, line);
+  fputs(line, stderr);
+}
+
+// --explain-copies: a line per update that copies, and of several workers per exchange.
+static void explain_copies(const Program *program) {
+  const ImpProgram *imp = program->imp[PROFILE_CPU];
   Text *seen = text_new();
   for (int i = 0; i < imp->copy_count; i++) {
     const CopyNote *copy = &imp->copies[i];
-    const char *line = text_format("%s: an update copies `%s`: %s\n", loc_text(copy->loc),
-                                   copy->array, copy->why);
-    if (strstr(text_str(seen), line)) continue;  // several versions make the same copy
-    text_add(seen, line);
-    fputs(line, stderr);
+    explain(seen, copy->loc,
+            text_format("an update copies `%s`: %s", copy->array, copy->why));
   }
   if (imp->copy_count == 0) fputs("every update is done in place\n", stderr);
+  if (!program->flatten.workers) return;
+  MoveNotes moves = flat_explain_moves(program->core);
+  vec_each (const MoveNote *, move, &moves)
+    explain(seen, move->loc, text_format("%s%s", move->text, move->when));
+  if (moves.count == 0) fputs("nothing is moved between workers\n", stderr);
 }
 
 // Values of the tuning file become the program's defaults.
@@ -96,7 +107,7 @@ bool compile_program_to_c(Compiler *c, Program *program, CompileOptions options,
   add_presets(&settings, &emit);
   if (options.library)
     emit.header_name = text_format("%s.h", command_file_name(options.base));
-  if (options.explain_copies) explain_copies(program->imp[PROFILE_CPU]);
+  if (options.explain_copies) explain_copies(program);
   if (options.device && !add_ahead(c, program, options.device, &emit)) return false;
   *out = emit_program(c, program->core, program->imp, emit);
   return diag_error_count(c) == 0;

@@ -100,6 +100,15 @@ const Core *flat_gapped_rows(Compiler *c, const Core *flat, bool join);
 // that entry points name so hold this worker's rows, and so do results of as many.
 const Core *flat_for_workers(Compiler *c, const Core *flat, bool blocks);
 
+// What several workers exchange, or all do, and why.
+typedef struct MoveNote {
+  Loc loc;
+  const char *text;
+  const char *when;  // ", if main.top_0"; "" always
+} MoveNote;
+typedef Vec(MoveNote) MoveNotes;
+MoveNotes flat_explain_moves(const Core *flat);
+
 // Flat -> Flat, behind that, for workers on devices of different kinds: what all compute and could
 // come out otherwise somewhere, as one of them has it; exchanges get their numbers.  fixed: sums
 // and products of floats are rounded alike (--reproducible).

@@ -23,8 +23,7 @@ static void note_definitions(CoreVisitor *v, const Body *body) {
   core_visit_body(v, body);
 }
 
-// Did the user write this name where the variable is bound?
-static bool is_users(const Var *var) {
+bool version_is_users(const Var *var) {
   const SourceFile *file = var->loc.file;
   size_t length = strlen(var->name);
   if (!file || file->built_in || var->loc.start + length > file->length) return false;
@@ -85,7 +84,7 @@ const char *version_size_name(SizeNames *names, Atom size) {
   const char *text = map_get(names->texts, var);
   if (text) return text;
   const Exp *def = map_get(names->defs, var);
-  if (def && !is_users(var)) text = definition_text(names, def);
+  if (def && !version_is_users(var)) text = definition_text(names, def);
   if (!text) text = own_name(names, var);
   map_put(names->texts, var, text);
   return text;

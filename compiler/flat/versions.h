@@ -82,6 +82,8 @@ SizeNames *size_names_new(const Entry *entry);
 const char *version_size_text(SizeNames *names, const SizeExp *exp);
 // What the program calls a size, or how it computes it.
 const char *version_size_name(SizeNames *names, Atom size);
+// Did the user write the name where the variable is bound?
+bool version_is_users(const Var *var);
 // The seg-ops of a body: "segmap1<n> (segmap0<m>, 3 segscan0<m>)".
 const char *version_code_text(SizeNames *names, const Body *body);
 // The source text that a position spans, on one line, cut to `max` characters.

@@ -642,6 +642,38 @@ def library(flc, folder):
     check(found == (1, 3), f"gathers and borders of the example: {found}")
 
 
+# What --explain-copies says of a program, beside places.
+MOVED = """#[blocks(ys)]
+entry main [n] (xs: [n]f64) (is: [n]i64) (ys: [n]f64) : ([n]f64, f64) =
+  let zs = map (\\x -> loop x for _i < 30 do f64.exp (f64.sin x)) xs
+  let ws = scatter (replicate n 0) is zs
+  let ts = map (f64.sqrt) (tail ws)
+  let near = map (\\i -> ys[i64.max 0 (i - 1)] + 1) (iota n)
+  in (map2 (\\y i -> y + zs[i] + near[i]) ys is, f64.sum ts)
+"""
+EXPLAINED = (
+    "workers send values for `scatter (replicate n 0) is zs` to those that have the rows",
+    "every worker goes through all points of `scatter (replicate n 0) is zs`, and writes its rows",
+    "neighbours exchange rows of `ys`, 1 before and 0 behind each block: ",
+    "workers fetch rows of `scatter (replicate n 0) is zs` from each other: `f64.sum ts` at ",
+    "workers exchange what each has of `f64.sum ts`, and combine it",
+    ", [n]f64: `map2 (\\y i -> y + zs[i] + near[i]) ys is...` at ",
+)
+
+
+def explained(flc, folder):
+    """flc build --explain-copies, of several workers and of one."""
+    path = os.path.join(folder, "moved.fl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(MOVED)
+    words = [flc, "build", "--emit-c", "--explain-copies", path]
+    for option in ("--workers", "--mpi"):
+        told = subprocess.run(words + [option], capture_output=True, text=True).stderr
+        check(all(told.count(line) >= 1 for line in EXPLAINED), f"what is moved, in words: {told}")
+    alone = subprocess.run(words, capture_output=True, text=True).stderr
+    check("worker" not in alone and alone.count("\n") == 1, f"one worker moves nothing: {alone}")
+
+
 BLOCKS_REFUSED = (
     ("#[blocks(x)]", "1:10: error: `x` has no rows, as many as a size of `main` says"),
     ("#[blocks(few)]", "1:10: error: `few` has no rows, as many as a size of `main` says"),
@@ -757,6 +789,7 @@ def main():
         print("without MPI, which is not there (Debian: libopenmpi-dev openmpi-bin)")
     with tempfile.TemporaryDirectory() as folder:
         refusals(flc, folder)
+        explained(flc, folder)
         for option, start in kinds:
             executable = os.path.join(folder, "blocks")
             quickly_built(flc, option, executable)
