@@ -26,7 +26,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   if (form.group_size && ctx->device.sub_group > 1 &&
       form.group_size % ctx->device.sub_group == 0)
     rt_text_printf(t, " -DFLC_SUB_STEPS=%d%s", rt_doublings(ctx->device.sub_group),
-                   ctx->device.emulates_sub_groups ? " -DFLC_SUB_EMULATED" : "");
+                   ctx->device.sub_words);
   if (k->for_gpu && !ctx->config->exact_floats && !ctx->program->exact_floats)
     rt_text_add(t, " -DFLC_CONTRACT");
   else if (ctx->device.exact_division)

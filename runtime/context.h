@@ -133,8 +133,8 @@ struct rt_device {
   bool gathers;         // faster than it loads one by one
   bool permutes_bytes;  // 64 by one instruction, which its compiler may not know of
   int64_t atomic_bytes;
-  int64_t sub_group;  // items of a sub-group that kernels may use; 1: none
-  bool emulates_sub_groups;
+  int64_t sub_group;      // items of a sub-group that kernels may use; 1: none
+  const char *sub_words;  // options of a build: by what functions these items ask each other
 };
 
 // A second device that runs kernels in the thread that asks, at once.

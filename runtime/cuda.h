@@ -404,6 +404,7 @@ RT_FN int rt_cuda_describe(struct rt_context *ctx) {
   d->is_gpu = d->exact_division = d->doubles = true;
   d->atomic_bytes = 8;
   d->sub_group = 32;
+  d->sub_words = "";
   rt_text_printf(&driver, "%d.%d", cuda->version / 1000, cuda->version % 1000 / 10);
   rt_text_printf(&platform, "CUDA %s", driver.data);
   rt_text_printf(&identity, "%s\n%s\nNVIDIA\nsm_%d\n%s\n", platform.data, name,

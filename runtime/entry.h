@@ -150,6 +150,8 @@ RT_FN int rt_context_open(struct rt_context *ctx) {
   rt_tuning_open(ctx);
   if (cfg->path) rt_parse_path(ctx->program, cfg->path, ctx->forced);
   rt_log(ctx, "device %s, code for %s", ctx->device.name, ctx->gpu_code ? "gpu" : "cpu");
+  if (ctx->gpu_code && ctx->device.sub_group > 1)
+    rt_log(ctx, "sub-groups of %" PRId64 " items", ctx->device.sub_group);
 #ifdef RT_AHEAD
   rt_ahead_open(ctx);
 #endif

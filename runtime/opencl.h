@@ -289,6 +289,41 @@ RT_FN bool rt_permutes_bytes(void) {
 #  endif
 }
 
+enum { RT_CL_WAVEFRONT_AMD = 0x4043, RT_CL_SUB_GROUP_SIZES_INTEL = 0x4108 };
+
+// Sizes that a kernel may ask for: 16 where there is that, as 32 items leave each few registers.
+RT_FN int64_t rt_intel_sub_group(cl_device_id id) {
+  size_t sizes[16], bytes = 0;
+  int64_t found = 1;
+  if (clGetDeviceInfo(id, RT_CL_SUB_GROUP_SIZES_INTEL, sizeof sizes, sizes, &bytes) !=
+      CL_SUCCESS)
+    return 1;
+  for (size_t i = 0; i < bytes / sizeof *sizes; i++)
+    if (sizes[i] == 16 || (sizes[i] == 32 && found == 1)) found = (int64_t)sizes[i];
+  return found;
+}
+
+// Sub-groups of vendors whose items are numbered along the group, and whose size is known before a
+// kernel is compiled.
+RT_FN void rt_find_sub_groups(struct rt_device *d, cl_device_id id, cl_int *failed) {
+  d->sub_group = 1;
+  d->sub_words = "";
+  if (rt_device_has(id, "cl_nv_device_attribute_query", failed)) {
+    d->sub_group = 32;
+  } else if (rt_device_has(id, "cl_intel_subgroups", failed) &&
+             rt_device_has(id, "cl_intel_required_subgroup_size", failed)) {
+    d->sub_group = rt_intel_sub_group(id);
+    d->sub_words = " -DFLC_SUB_INTEL";
+  } else if (rt_device_has(id, "cl_amd_device_attribute_query", failed)) {
+    cl_uint items = 1;
+    if (clGetDeviceInfo(id, RT_CL_WAVEFRONT_AMD, sizeof items, &items, NULL) ==
+            CL_SUCCESS &&
+        (items == 32 || items == 64))
+      d->sub_group = items;
+    d->sub_words = " -DFLC_SUB_AMD";
+  }
+}
+
 // The first failure among the questions, or CL_SUCCESS.
 RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 cl_device_id id) {
@@ -320,8 +355,7 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 sizeof(cl_device_fp_config), &failed) != 0;
   d->atomic_bytes = rt_device_has(id, "cl_khr_int64_base_atomics", &failed) ? 8 : 4;
   d->shares_memory = !d->is_gpu && rt_shares_memory(id);
-  // Of others neither the size is known before a kernel is compiled nor which items are neighbours.
-  d->sub_group = rt_device_has(id, "cl_nv_device_attribute_query", &failed) ? 32 : 1;
+  rt_find_sub_groups(d, id, &failed);
   d->gathers = d->is_pocl && !d->is_gpu && rt_gathers_quickly();
   d->permutes_bytes = d->is_pocl && !d->is_gpu && rt_permutes_bytes();
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;

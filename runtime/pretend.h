@@ -63,7 +63,7 @@ RT_FN void rt_pretend(struct rt_context *ctx) {
   if (values[RT_LIMIT_ATOMICS64] == 0) d->atomic_bytes = 4;
   if (values[RT_LIMIT_WAVEFRONT] >= 0 && values[RT_LIMIT_WAVEFRONT] != d->sub_group) {
     d->sub_group = values[RT_LIMIT_WAVEFRONT];
-    d->emulates_sub_groups = d->sub_group > 1;
+    d->sub_words = " -DFLC_SUB_EMULATED";
   }
   rt_log(ctx, "pretending: %s", ctx->config->limits);
 }

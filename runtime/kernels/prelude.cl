@@ -126,7 +126,13 @@ typedef ulong uint64_t;
 
 // Sub-groups: runs of 2^FLC_SUB_STEPS items that ask each other for values without memory; 0 steps:
 // there are none.  All items of the group ask at once.  FLC_SUB_EMULATED: where there are none, by
-// way of local memory, to test what kernels do with them.
+// way of local memory, to test what kernels do with them.  Compilers for AMD's devices other than
+// clang, and those that make other wavefronts of a kernel than the device names, have none.
+#ifdef FLC_SUB_AMD
+#  if !defined(__AMDGCN__) || __AMDGCN_WAVEFRONT_SIZE != 1 << FLC_SUB_STEPS
+#    undef FLC_SUB_STEPS
+#  endif
+#endif
 #ifndef FLC_SUB_STEPS
 #  define FLC_SUB_STEPS 0
 #endif
@@ -153,6 +159,21 @@ __attribute__((unused)) static ulong flc_ask(FLC_SLOTS ulong *slots, ulong x, ui
 }
 #  define flc_shuffle_32(x, apart, up) ((uint)flc_ask(flc_slots, x, apart, up))
 #  define flc_shuffle_64(x, apart, up) flc_ask(flc_slots, x, apart, up)
+#elif defined(FLC_SUB_INTEL)
+#  undef FLC_SIZED
+#  define FLC_SIZED                                                \
+    __attribute__((reqd_work_group_size(FLC_GROUP_SIZE, 1, 1))) \
+    __attribute__((intel_reqd_sub_group_size(1 << FLC_SUB_STEPS)))
+__attribute__((unused)) static uint flc_shuffle_32(uint x, uint apart, bool up) {
+  return up ? intel_sub_group_shuffle_up(x, x, apart)
+            : intel_sub_group_shuffle_down(x, x, apart);
+}
+#elif defined(FLC_SUB_AMD)
+__attribute__((unused)) static uint flc_shuffle_32(uint x, uint apart, bool up) {
+  int item = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  int other = up ? item - (int)apart : item + (int)apart;
+  return (uint)__builtin_amdgcn_ds_bpermute(other * 4, (int)x);
+}
 #elif !defined(FLC_CUDA)  // NVIDIA's OpenCL
 __attribute__((unused)) static uint flc_shuffle_32(uint x, uint apart, bool up) {
   uint there;
@@ -166,6 +187,8 @@ __attribute__((unused)) static uint flc_shuffle_32(uint x, uint apart, bool up) 
                  : "r"(x), "r"(apart));
   return there;
 }
+#endif
+#if FLC_SUB_STEPS && !defined(FLC_SUB_EMULATED) && !defined(FLC_CUDA)
 __attribute__((unused)) static ulong flc_shuffle_64(ulong x, uint apart, bool up) {
   ulong high = flc_shuffle_32((uint)(x >> 32), apart, up);
   return high << 32 | flc_shuffle_32((uint)x, apart, up);

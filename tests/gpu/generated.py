@@ -48,7 +48,8 @@ class Program:
             text = "" if done.returncode else open(out, encoding="utf-8").read()
         tables = {name: "".join(literal(row) for row in re.findall(r'^  ("(?:[^"\\]|\\.)*"),?$', rows, re.M))
                   for name, rows in TABLE.findall(text)}
-        self.words = tables.get("cuda_words", "") + tables.get("opencl_prelude", "")
+        self.opencl = tables.get("opencl_prelude", "")
+        self.words = tables.get("cuda_words", "") + self.opencl
         rows = text[text.find("program_kernels[] = {"):]
         self.kernels = [k for k in (Kernel(row, tables) for row in KERNEL.findall(rows)) if k.for_gpu]
         if not self.problem and "_text, " in rows and not self.kernels:
@@ -61,9 +62,9 @@ class Program:
             found.setdefault((kernel.text, *kernel.options()), kernel)
         return list(found.values())
 
-    def source(self, kernels):
-        """One text of several kernels; number i is flc_kernel_<i>."""
-        parts = [self.words]
+    def source(self, kernels, words=None):
+        """One text of several kernels, behind the words of CUDA or others; number i is flc_kernel_<i>."""
+        parts = [words or self.words]
         for number, kernel in enumerate(kernels):
             parts.append(f"\n#undef flc_kernel\n#define flc_kernel flc_kernel_{number}\n{kernel.text}")
         return "".join(parts)
