@@ -25,6 +25,19 @@ static Atom minus(const OpStep *s, Atom x, Atom y) { return apply2(s, OP_SUB, x,
 static Atom square(const OpStep *s, Atom x) { return times(s, x, x); }
 static Atom negated(const OpStep *s, Atom x) { return apply1(s, OP_NEG, x); }
 
+// The part, but zero where d is zero and the slope infinite or undefined, though the value is
+// finite: what a condition leaves out (if r > 0 then r else 0, of a root r) changes nothing then.
+// Not for every d of zero: the part changes with d, which derivatives of derivatives ask for.
+static Atom tamed(const OpStep *s, Atom singular, Atom part) {
+  Atom zero = number(s, 0);
+  Atom nothing = apply2(s, OP_EQ, s->d, zero);
+  return ad_select(s->b, singular, ad_select(s->b, nothing, zero, part), part);
+}
+
+static Atom tamed_at_zero(const OpStep *s, Atom x, Atom part) {
+  return tamed(s, apply2(s, OP_EQ, x, number(s, 0)), part);
+}
+
 #define PI   3.14159265358979323846
 #define LN2  0.69314718055994530942
 #define LN10 2.30258509299404568402
@@ -52,6 +65,10 @@ static Atom of_mod(const OpStep *s) {
   return negated(s, times(s, s->d, apply1(s, OP_TRUNC, over(s, s->x[0], s->x[1]))));
 }
 
+static bool is_at_least_one(Atom a) {
+  return a.kind == ATOM_CONST && prim_to_double(a.u.constant) >= 1;
+}
+
 // y * x ** (y - 1); where y is zero, zero for all x.
 static Atom of_base(const OpStep *s) {
   Atom x = s->x[0], y = s->x[1];
@@ -62,7 +79,9 @@ static Atom of_base(const OpStep *s) {
     Atom constant = apply2(s, OP_EQ, y, number(s, 0));
     slope = ad_select(s->b, constant, number(s, 0), slope);
   }
-  return times(s, s->d, slope);
+  Atom part = times(s, s->d, slope);
+  bool finite = !prim_is_float(s->type) || is_at_least_one(y);
+  return finite ? part : tamed_at_zero(s, x, part);
 }
 
 // x ** y * log x; where x is zero, zero for all positive y.
@@ -104,11 +123,12 @@ static Atom of_ldexp(const OpStep *s) { return apply2(s, OP_LDEXP, s->d, s->x[1]
 // ---- roots, exponentials, logarithms
 
 static Atom of_sqrt(const OpStep *s) {
-  return over(s, s->d, times(s, number(s, 2), s->y));
+  return tamed_at_zero(s, s->y, over(s, s->d, times(s, number(s, 2), s->y)));
 }
 
 static Atom of_cbrt(const OpStep *s) {
-  return over(s, s->d, times(s, number(s, 3), square(s, s->y)));
+  Atom part = over(s, s->d, times(s, number(s, 3), square(s, s->y)));
+  return tamed_at_zero(s, s->y, part);
 }
 
 static Atom of_exp(const OpStep *s) { return times(s, s->d, s->y); }
@@ -155,9 +175,11 @@ static Atom from_one(const OpStep *s) {
   return minus(s, number(s, 1), square(s, s->x[0]));
 }
 
-static Atom of_asin(const OpStep *s) {
-  return over(s, s->d, apply1(s, OP_SQRT, from_one(s)));
+static Atom over_root(const OpStep *s, Atom x) {
+  return tamed_at_zero(s, x, over(s, s->d, apply1(s, OP_SQRT, x)));
 }
+
+static Atom of_asin(const OpStep *s) { return over_root(s, from_one(s)); }
 
 static Atom of_acos(const OpStep *s) { return negated(s, of_asin(s)); }
 
@@ -183,14 +205,15 @@ static Atom of_atanpi(const OpStep *s) { return over_pi(s, of_atan(s)); }
 
 static Atom of_atan2(const OpStep *s) {
   Atom y = s->x[0], x = s->x[1];
-  Atom part = over(s, s->d, plus(s, square(s, x), square(s, y)));
+  Atom sum = plus(s, square(s, x), square(s, y));
+  Atom part = tamed_at_zero(s, sum, over(s, s->d, sum));
   return s->arg == 0 ? times(s, part, x) : negated(s, times(s, part, y));
 }
 
 static Atom of_atan2pi(const OpStep *s) { return over_pi(s, of_atan2(s)); }
 
 static Atom of_hypot(const OpStep *s) {
-  return times(s, s->d, over(s, s->x[s->arg], s->y));
+  return tamed_at_zero(s, s->y, times(s, s->d, over(s, s->x[s->arg], s->y)));
 }
 
 // ---- hyperbolic functions, the error function
@@ -212,8 +235,7 @@ static Atom of_asinh(const OpStep *s) {
 }
 
 static Atom of_acosh(const OpStep *s) {
-  Atom difference = minus(s, square(s, s->x[0]), number(s, 1));
-  return over(s, s->d, apply1(s, OP_SQRT, difference));
+  return over_root(s, minus(s, square(s, s->x[0]), number(s, 1)));
 }
 
 static Atom of_atanh(const OpStep *s) { return over(s, s->d, from_one(s)); }
