@@ -7,7 +7,10 @@
 #include "core/elab/elaborate.h"
 #include <string.h>
 
-enum { MIN_STATEMENTS = 16 };  // of a function worth a call
+enum {
+  MIN_STATEMENTS = 16,  // of a function worth a call
+  MAX_LONG_TRIES = 16,  // choices of literals that left a function worth a call
+};
 
 // A constant of the program that a function mentions, whose numbers are known only when the program
 // runs: these become parameters of the function.
@@ -27,6 +30,10 @@ typedef struct FunctionMemo {
   const Function *function;  // NULL: to be inlined
   const Val *result;         // the structure of its result
   const struct LiftedConstants *lifted;
+  bool has_branches;
+  Map *
+      is_short;  // literals among the arguments -> whether too little is left for a call: bool *
+  int long_tries;
 } FunctionMemo;
 
 // ---- candidates
@@ -81,6 +88,7 @@ static Name instance_key(Elab *e, const Closure *f) {
 
 typedef struct Survey {
   bool fits;  // scalars only, nothing that can fail
+  bool has_branches;
   int statements;
 } Survey;
 
@@ -89,6 +97,7 @@ static void survey_body(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     survey->statements++;
+    if (stm->exp->kind == EXP_IF) survey->has_branches = true;
     // What a residual function calls is residual, so it cannot fail either.
     bool may_fail = stm->exp->kind != EXP_CALL && exp_may_fail(stm->exp);
     if (exp_is_soac(stm->exp) || may_fail) survey->fits = false;
@@ -99,12 +108,11 @@ static void survey_body(CoreVisitor *v, const Body *body) {
   }
 }
 
-static bool is_worth_a_call(const Body *body, const Val *result, int least) {
-  if (!all_scalars(result) || !body->result_count) return false;
-  Survey survey = { .fits = true };
+static Survey survey_of(const Body *body) {
+  Survey survey = { .fits = body->result_count > 0 };
   CoreVisitor visitor = { .body = survey_body, .state = &survey };
   survey_body(&visitor, body);
-  return survey.fits && survey.statements >= least;
+  return survey;
 }
 
 static Atom fresh_param(Elab *e, Atom leaf, const void *state) {
@@ -115,21 +123,21 @@ static Atom fresh_param(Elab *e, Atom leaf, const void *state) {
   return atom_var((*params)->at[(*params)->count - 1]);
 }
 
-// The closure applied to fresh parameters.
-static Closure with_params(Elab *e, const Closure *f, VarVec *params) {
+static Atom param_unless_literal(Elab *e, Atom leaf, const void *state) {
+  return leaf.kind == ATOM_VAR ? fresh_param(e, leaf, state) : leaf;
+}
+
+// The closure applied to fresh parameters, for each leaf for which `param` makes one.
+static Closure with_params(Elab *e, const Closure *f, LeafFn param, VarVec *params) {
   Closure g = *f;
   const Val **args = new_array(const Val *, f->arg_count);
   for (int i = 0; i < f->arg_count; i++)
-    args[i] = val_map(e, f->args[i], fresh_param, &params);
+    args[i] = val_map(e, f->args[i], param, &params);
   g.args = args;
   return g;
 }
 
 // ---- constants
-
-static Atom param_unless_literal(Elab *e, Atom leaf, const void *state) {
-  return leaf.kind == ATOM_VAR ? fresh_param(e, leaf, state) : leaf;
-}
 
 static const bool *variable_leaves(Elab *e, const Val *v) {
   AtomVec leaves = val_leaves(e, v);
@@ -180,34 +188,52 @@ static const Function *make_function(Elab *e, const Closure *f, const VarVec *pa
   return function;
 }
 
-// Evaluates the function by itself, to see what it is like.
-static FunctionMemo *examine(Elab *e, const Closure *f) {
+// A function that was evaluated by itself.
+typedef struct Alone {
+  VarVec params;
+  struct LiftedConstants *lifted;
+  const Val *result;
+  const Body *body;  // NULL unless the result is of scalars
+} Alone;
+
+static Alone *evaluate_alone(Elab *e, const Closure *f, LeafFn param) {
   Builder *outer = e->b, b = builder_new(e->c, f->binding->loc);
   Frame *outer_frame = e->frame;
-  VarVec params = { 0 };
-  struct LiftedConstants *lifted =
-      new_node(struct LiftedConstants, .caller = outer_frame, .params = &params);
-  Frame frame = {
-    .outer = &b, .constants = map_new(NULL), .sizes = map_new(NULL), .lifted = lifted
-  };
+  Alone *alone = new (Alone);
+  alone->lifted =
+      new_node(struct LiftedConstants, .caller = outer_frame, .params = &alone->params);
+  Frame frame = { .outer = &b,
+                  .constants = map_new(NULL),
+                  .sizes = map_new(NULL),
+                  .lifted = alone->lifted };
   e->b = &b;
   e->frame = &frame;
-  Closure g = with_params(e, f, &params);
-  FunctionMemo *memo = new_node(FunctionMemo, .lifted = lifted);
-  memo->result = elab_body_of(e, &g, NULL);
-  if (all_scalars(memo->result)) {
-    AtomVec leaves = val_leaves(e, memo->result);
-    const Body *body = core_body(&b, leaves.at, leaves.count);
-    int least = has_attr(f->binding, "noinline") ? 0 : MIN_STATEMENTS;
-    if (is_worth_a_call(body, memo->result, least))
-      memo->function = make_function(e, f, &params, body);
+  Closure g = with_params(e, f, param, &alone->params);
+  alone->result = elab_body_of(e, &g, NULL);
+  if (all_scalars(alone->result)) {
+    AtomVec leaves = val_leaves(e, alone->result);
+    alone->body = core_body(&b, leaves.at, leaves.count);
   }
   e->b = outer;
   e->frame = outer_frame;
+  return alone;
+}
+
+// Evaluates the function by itself, to see what it is like.
+static FunctionMemo *examine(Elab *e, const Closure *f) {
+  const Alone *alone = evaluate_alone(e, f, fresh_param);
+  FunctionMemo *memo = new_node(FunctionMemo, .result = alone->result,
+                                .lifted = alone->lifted, .is_short = map_new(NULL));
+  if (!alone->body) return memo;
+  Survey survey = survey_of(alone->body);
+  memo->has_branches = survey.has_branches;
+  int least = has_attr(f->binding, "noinline") ? 0 : MIN_STATEMENTS;
+  if (survey.fits && survey.statements >= least)
+    memo->function = make_function(e, f, &alone->params, alone->body);
   return memo;
 }
 
-static const FunctionMemo *memo_of(Elab *e, const Closure *f) {
+static FunctionMemo *memo_of(Elab *e, const Closure *f) {
   Map *instances = map_get(e->functions, f->function);
   if (!instances) map_put(e->functions, f->function, instances = map_new(NULL));
   Name key = instance_key(e, f);
@@ -218,10 +244,44 @@ static const FunctionMemo *memo_of(Elab *e, const Closure *f) {
   return memo;
 }
 
+// ---- calls
+
+// The literals among the arguments, or NULL if there are none.
+static Name literals_of(Elab *e, const Closure *f) {
+  Text *t = text_new();
+  bool any = false;
+  for (int i = 0; i < f->arg_count; i++) {
+    AtomVec leaves = val_leaves(e, f->args[i]);
+    vec_each (Atom *, leaf, &leaves) {
+      if (leaf->kind == ATOM_CONST) core_print_atom(t, *leaf);
+      any |= leaf->kind == ATOM_CONST;
+      text_add(t, ",");
+    }
+  }
+  return any ? name_of(e->c->names, text_str(t)) : NULL;
+}
+
+// Whether literals decide what the function does (which component to take, which of its formulas
+// to compute), so that less is left of it than makes a call worth while.
+static bool is_short_here(Elab *e, const Closure *f, FunctionMemo *memo) {
+  if (!memo->has_branches || has_attr(f->binding, "noinline")) return false;
+  Name literals = literals_of(e, f);
+  if (!literals) return false;
+  const bool *known = map_get(memo->is_short, literals);
+  if (known) return *known;
+  if (memo->long_tries == MAX_LONG_TRIES) return false;
+  const Alone *alone = evaluate_alone(e, f, param_unless_literal);
+  bool *is_short = new (bool);
+  *is_short = alone->body && survey_of(alone->body).statements < MIN_STATEMENTS;
+  memo->long_tries += !*is_short;
+  map_put(memo->is_short, literals, is_short);
+  return *is_short;
+}
+
 const Val *elab_residual_call(Elab *e, const Closure *f, const char *name) {
   if (e->deriving || !is_candidate(f)) return NULL;
-  const FunctionMemo *memo = memo_of(e, f);
-  if (!memo->function) return NULL;
+  FunctionMemo *memo = memo_of(e, f);
+  if (!memo->function || is_short_here(e, f, memo)) return NULL;
   AtomVec args = { 0 };
   for (int i = 0; i < f->arg_count; i++)
     val_add_leaves(e, f->args[i], &args);
