@@ -168,6 +168,8 @@ static const Pass passes[] = {
     "two producers fused into one consumer read the same elements" },
   { "hoist-guarded",  STAGE_CORE,    run_rewrite,   hoist_guarded,
     "sums of a row are made once, also where a condition asks for them" },
+  { "joined-reads",   STAGE_CORE,    run_rewrite,   joined_reads,
+    "a point that asks for an element of two arrays in a row needs no copy of them" },
   { "small-rows",     STAGE_CORE,    run_rewrite,   small_rows,
     "what makes the elements that a reduction combines is scalars, too, once in its function" },
   { "carried-loads",  STAGE_CORE,    run_rewrite,   carry_loads,

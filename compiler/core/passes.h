@@ -14,6 +14,8 @@ const Body *cse_body(Compiler *c, const Body *body);
 const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops and SOACs
 // Sums and loops out of branches whose conditions are invariants, too.
 const Core *hoist_guarded(Compiler *c, const Core *core);
+// Elements of concats, as those of what is put together.
+const Core *joined_reads(Compiler *c, const Core *core);
 // Reductions and scans of small arrays, as those of their elements.
 const Core *scalar_operands(Compiler *c, const Core *core);
 // Small arrays that a function makes and a reduction combines element by element, as scalars.
