@@ -1053,5 +1053,14 @@ END
 "$flc" dump --explain squared.fl > out
 some '16 to 31 columns are tiles as well' 'tiles of 4 rows by 1 vectors +<- choice' out
 
+cat > back.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  map (\r -> let (a, _) = loop (a, d) = (replicate m 0, 0) for j < m do let d = d / 2 + r[j] in (a with [j] = d, d)
+             in (loop (b, d) = (a, 0) for k < m do
+                   let j = m - 1 - k let d = d / 2 + b[j] in (b with [j] = d, d)).0) xs
+END
+"$flc" dump --recipes back.fl > out
+expect 'loops that begin with what another has made go on in its place' 0 'alloc' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -313,8 +313,46 @@ static void want_results(From *f, const Body *body, const View **dests) {
   }
 }
 
+// Is it the variable's array, of the same size, and is that all that the variable is there for?
+static bool is_all_of(const Map *uses, const Var *var, Atom from) {
+  if (from.kind != ATOM_VAR || from.u.var->type.rank != var->type.rank) return false;
+  for (int d = 0; d < var->type.rank; d++)
+    if (!atom_equal(var->type.dims[d], from.u.var->type.dims[d])) return false;
+  const int *count = map_get(uses, from.u.var);
+  return count && *count == 1;
+}
+
+static void want_too(From *f, const Map *uses, const Var *var, Atom from) {
+  const View *wanted = map_get(f->wanted, var);
+  if (wanted && is_all_of(uses, var, from) && !map_has(f->wanted, from.u.var))
+    map_put(f->wanted, from.u.var, wanted);
+}
+
+// Does a round change the array that it has, where it lies?  A new one has a place of its own.
+static bool works_in_place(const Exp *loop, int param) {
+  const Body *round = loop->u.loop.body;
+  Atom result = round->results[param];
+  const Stm *stm = result.kind == ATOM_VAR ? made_by(round, result.u.var) : NULL;
+  return stm && (stm->exp->kind == EXP_UPDATE || stm->exp->kind == EXP_LOOP ||
+                 stm->exp->kind == EXP_IF);
+}
+
+// So are the arrays that such loops begin with, if nothing else reads them.
+static void want_starts(From *f, const Body *body) {
+  const Map *uses = NULL;
+  for (int i = body->stm_count - 1; i >= 0 && map_count(f->wanted); i--) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_LOOP) continue;
+    if (!uses) uses = core_uses(body);
+    for (int p = 0; p < exp->u.loop.param_count; p++)
+      if (works_in_place(exp, p))
+        want_too(f, uses, body->stms[i].binders[p], exp->u.loop.inits[p]);
+  }
+}
+
 void from_body(From *f, const Body *body, const Term **scalars, const View **dests) {
   want_results(f, body, dests);
+  want_starts(f, body);
   for (int i = 0; i < body->stm_count; i++)
     from_stm(f, &body->stms[i], body, i);
   for (int i = 0; i < body->result_count; i++) {
