@@ -1062,5 +1062,11 @@ END
 "$flc" dump --recipes back.fl > out
 expect 'loops that begin with what another has made go on in its place' 0 'alloc' out
 
+cat > bytes.fl << 'END'
+entry main [n] (p: [n][4]u8) : [n]u8 = map (\q -> u8.max (u8.max q[0] q[1]) (u8.max q[2] q[3])) p
+END
+"$flc" dump --explain bytes.fl > out
+some 'every fourth byte is picked by lanes of ours' '16 neighbouring points in lanes +<- choice 1' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

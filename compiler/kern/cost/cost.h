@@ -83,7 +83,12 @@ bool cost_vector_access(const Cost *s, const Access *access);
 int64_t cost_few_apart(const Cost *s, const Access *access);
 // Cycles of so many loads that pick from the same vectors.
 double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads);
+// Operations that the device's compiler makes of a vector of such numbers: of every fourth byte
+// those of halves and quarters of vectors.
+double cost_wide_picks(const Access *access, int64_t apart);
 
 // vectorised.c: would the device's compiler run the axis of lanes in vectors?  `one_width`: nor may
 // work on numbers of fewer bytes be much.
 bool cost_is_plain(const KernStm *axis, const Vary *vary, bool one_width);
+// Cycles of those picks for a vector, where that compiler runs the axis in vectors.
+double cost_picks(const KernStm *axis);

@@ -310,10 +310,8 @@ double cost_apart(const Cost *s, const Access *access, int64_t apart, int loads)
          cost_vectors(s, access->tensor->elem);
 }
 
-// Operations that the device's compiler makes of a vector of such numbers: of every fourth byte
-// those of halves and quarters of vectors.
-static double wide_picks(const Access *access, int64_t apart) {
-  return prim_size_bytes(access->tensor->elem) == 1 && apart == 4 ? 20 : 1;
+double cost_wide_picks(const Access *access, int64_t apart) {
+  return prim_size_bytes(access->tensor->elem) == 1 && apart == 4 ? 60 : 1;
 }
 
 static double access_cycles(const Cost *s, const Access *access, AxisSet set, bool load) {
@@ -323,7 +321,7 @@ static double access_cycles(const Cost *s, const Access *access, AxisSet set, bo
     int64_t apart = cost_few_apart(s, access);
     if (apart > TILE_HEIGHT) apart = 0;
     if (apart && s->lanes > MOST_LANES)  // others have the rest of these vectors
-      return (VECTOR_ACCESS + VECTOR_OP * wide_picks(access, apart)) *
+      return (VECTOR_ACCESS + VECTOR_OP * cost_wide_picks(access, apart)) *
              cost_vectors(s, access->tensor->elem);
     if (apart && load) return cost_apart(s, access, apart, 1);
     if (load && known_apart(s, access) == -1)

@@ -163,6 +163,7 @@ static void cost_seq(Cost *s, const KernStm *stm) {
   cost_put(s, axis->index, trips > 1 ? trips / 2 : 0);
   if (!s->lanes && !s->count && kern_vectorises_itself(stm)) {
     if (is_short_sum(axis)) inner.cycles += s->times * end_of_vector * axis->op_count;
+    inner.cycles += s->times * trips * cost_picks(stm) / VECTOR_BYTES;
     inner.times /= speed_by_itself(s, axis, trips);
   }
   if (axis->bind != BIND_GRID) cost_add(&inner, round_cost + (differs ? masking : 0));

@@ -153,15 +153,35 @@ static bool is_one_instruction(const KernOp *op) {
          kind == OP_XOR;
 }
 
-bool kern_vectorises_itself(const KernStm *stm) {
-  const Axis *given = stm->u.axis;
-  if (given->role != AXIS_MAP && given->role != AXIS_REDUCE) return false;
-  for (int i = 0; i < given->op_count; i++)
-    if (!is_one_instruction(&given->ops[i])) return false;
-  Axis *axis = mem_copy(given, sizeof(Axis));
+static KernStm taken_as_lanes(const KernStm *stm) {
+  Axis *axis = mem_copy(stm->u.axis, sizeof(Axis));
   axis->bind = BIND_LANE;
-  axis->width = term_i64(16);
+  axis->width = term_i64(MOST_LANES);
   KernStm lanes = *stm;
   lanes.u.axis = axis;
-  return is_straight_block(given->body) && cost_is_plain(&lanes, vary_stm(&lanes), true);
+  return lanes;
+}
+
+bool kern_vectorises_itself(const KernStm *stm) {
+  const Axis *axis = stm->u.axis;
+  if (axis->role != AXIS_MAP && axis->role != AXIS_REDUCE) return false;
+  for (int i = 0; i < axis->op_count; i++)
+    if (!is_one_instruction(&axis->ops[i])) return false;
+  KernStm lanes = taken_as_lanes(stm);
+  return is_straight_block(axis->body) && cost_is_plain(&lanes, vary_stm(&lanes), true);
+}
+
+static void see_picks(KernVisitor *v, Access access, bool stores) {
+  PlainCost *p = v->state;
+  (void)stores;
+  int64_t apart = cost_few_apart(&p->cost, &access);
+  if (apart) p->cost.cycles += cost_wide_picks(&access, apart);
+}
+
+double cost_picks(const KernStm *stm) {
+  KernStm lanes = taken_as_lanes(stm);
+  PlainCost p = { .cost = { .vary = vary_stm(&lanes), .lanes = MOST_LANES } };
+  KernVisitor v = { .access = see_picks, .state = &p };
+  kern_visit_block(&v, stm->u.axis->body);
+  return p.cost.cycles * VECTOR_OP;
 }
