@@ -16,6 +16,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   // Warnings are about hints that a compiler could not follow; PoCL writes them to standard error.
   if (!ctx->config->debugging) rt_text_add(t, " -w");
   if (k->for_gpu) rt_text_add(t, " -DFLC_GPU");
+  if (k->for_gpu && ctx->device.halves) rt_text_add(t, " -DFLC_HALF");
   if (ctx->device.gathers && !k->for_gpu) rt_text_add(t, " -DFLC_GATHERS");
   if (ctx->device.permutes_bytes && !k->for_gpu) rt_text_add(t, " -DFLC_PERMUTES_BYTES");
   if (form.narrow) rt_text_add(t, " -DFLC_NARROW");

@@ -130,11 +130,13 @@ struct rt_device {
   bool shares_memory;  // with the host: no command is needed to read and write
   int64_t compute_units, max_group_size, local_bytes, global_bytes, max_block_bytes;
   bool exact_division, doubles;
+  bool halves;          // computes in f16, as IEEE says
   bool gathers;         // faster than it loads one by one
   bool permutes_bytes;  // 64 by one instruction, which its compiler may not know of
   int64_t atomic_bytes;
-  int64_t sub_group;      // items of a sub-group that kernels may use; 1: none
-  const char *sub_words;  // options of a build: by what functions these items ask each other
+  int64_t sub_group;  // items of a sub-group that kernels may use; 1: none
+  const char
+      *sub_words;  // options of a build: by what functions these items ask each other
 };
 
 // A second device that runs kernels in the thread that asks, at once.

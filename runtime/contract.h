@@ -111,7 +111,7 @@ enum {
 //   flc_bits_<from>_to_<to>(x) the same bits: i32 or u32 <-> f32, i64 or u64 <-> f64,
 //                              and i<n> <-> u<n>
 // Of f16, whose values are their bits (uint16_t), there are conversions to f32 and from f32 and
-// f64, flc_fma_f16 and flc_nextafter_f16; all else is computed in f32.
+// f64, sums, differences, products, flc_fma_f16 and flc_nextafter_f16; all else is computed in f32.
 // <op> is the row's name in lower case, <type> the type of the operands; the result is of the
 // type that the row says (comparisons: bool; popc, clz, ctz: int32_t; ldexp takes an int32_t).
 // Types: int8_t .. uint64_t, float, double, bool, in both languages (prelude.cl defines them).

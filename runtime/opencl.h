@@ -289,6 +289,16 @@ RT_FN bool rt_permutes_bytes(void) {
 #  endif
 }
 
+// With subnormal numbers, which OpenCL leaves open.
+RT_FN bool rt_computes_in_f16(cl_device_id id, cl_int *failed) {
+  enum { HALF_FP_CONFIG = 0x1033 };
+  const cl_device_fp_config all = CL_FP_DENORM | CL_FP_INF_NAN | CL_FP_ROUND_TO_NEAREST;
+  cl_device_fp_config has = 0;
+  return rt_device_has(id, "cl_khr_fp16", failed) &&
+         clGetDeviceInfo(id, HALF_FP_CONFIG, sizeof has, &has, NULL) == CL_SUCCESS &&
+         (has & all) == all;
+}
+
 enum { RT_CL_WAVEFRONT_AMD = 0x4043, RT_CL_SUB_GROUP_SIZES_INTEL = 0x4108 };
 
 // Sizes that a kernel may ask for: 16 where there is that, as 32 items leave each few registers.
@@ -355,6 +365,7 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
                                 sizeof(cl_device_fp_config), &failed) != 0;
   d->atomic_bytes = rt_device_has(id, "cl_khr_int64_base_atomics", &failed) ? 8 : 4;
   d->shares_memory = !d->is_gpu && rt_shares_memory(id);
+  d->halves = rt_computes_in_f16(id, &failed);
   rt_find_sub_groups(d, id, &failed);
   d->gathers = d->is_pocl && !d->is_gpu && rt_gathers_quickly();
   d->permutes_bytes = d->is_pocl && !d->is_gpu && rt_permutes_bytes();

@@ -450,8 +450,25 @@ FLC_BITS_PAIR(u64, uint64_t, f64, double)
 #endif
 FLC_BITS_PAIR(i16, int16_t, f16, uint16_t)
 
-// ---- f16: values are their 16 bits, computed with in f32.  Vectors have functions of their own.
-#if defined(FLC_ON_DEVICE) && !defined(FLC_CUDA) && defined(__F16C__)
+// ---- f16: values are their 16 bits, computed with in f32, or, with FLC_HALF, in f16.  Vectors
+// have functions of their own.
+#if defined(FLC_CUDA) && defined(__CUDACC_RTC__)
+FLC_FN float flc_f16_to_f32(uint16_t a) {
+  float b;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(b) : "h"(a));
+  return b;
+}
+
+FLC_FN uint16_t flc_f32_to_f16(float a) {
+  uint16_t b;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(b) : "f"(a));
+  return b;
+}
+#elif defined(FLC_HALF)
+#  pragma OPENCL EXTENSION cl_khr_fp16 : enable
+FLC_FN float flc_f16_to_f32(uint16_t a) { return (float)as_half(a); }
+FLC_FN uint16_t flc_f32_to_f16(float a) { return as_ushort(convert_half_rte(a)); }
+#elif defined(FLC_ON_DEVICE) && !defined(FLC_CUDA) && defined(__F16C__)
 FLC_FN float flc_f16_to_f32(uint16_t a) {
   return __builtin_ia32_vcvtph2ps((short8)((short)a, 0, 0, 0, 0, 0, 0, 0))[0];
 }
@@ -496,6 +513,34 @@ FLC_FN uint16_t flc_f32_to_f16(float a) {
   return (uint16_t)(sign | ((magnitude - 0x38000000u) >> 13));
 }
 #endif
+
+// f32 has so many digits more that its sums and products, rounded again, are those of f16.
+#if defined(FLC_CUDA) && defined(__CUDACC_RTC__) && __CUDA_ARCH__ >= 530
+#  ifdef FLC_CONTRACT
+#    define FLC_HALF_ROUNDED ""
+#  else
+#    define FLC_HALF_ROUNDED ".rn"  // not joined with others
+#  endif
+#  define FLC_HALF_OP(name, op)                                                  \
+    FLC_FN uint16_t flc_##name##_f16(uint16_t a, uint16_t b) {                   \
+      uint16_t c;                                                                \
+      asm(#name FLC_HALF_ROUNDED ".f16 %0, %1, %2;" : "=h"(c) : "h"(a), "h"(b)); \
+      return c;                                                                  \
+    }
+#elif defined(FLC_HALF)
+#  define FLC_HALF_OP(name, op)                                \
+    FLC_FN uint16_t flc_##name##_f16(uint16_t a, uint16_t b) { \
+      return as_ushort((half)(as_half(a) op as_half(b)));      \
+    }
+#else
+#  define FLC_HALF_OP(name, op)                                      \
+    FLC_FN uint16_t flc_##name##_f16(uint16_t a, uint16_t b) {       \
+      return flc_f32_to_f16(flc_f16_to_f32(a) op flc_f16_to_f32(b)); \
+    }
+#endif
+FLC_HALF_OP(add, +)
+FLC_HALF_OP(sub, -)
+FLC_HALF_OP(mul, *)
 
 // The float next to an inexact one whose last bit is 1, on the side where the exact value is: what
 // is lost below it then counts when that is rounded to f16.

@@ -213,8 +213,33 @@ static Piece const_piece(Prim value) {
   return (Piece){ text, *text == '-' ? PREC_UNARY : PREC_PRIMARY };
 }
 
+// The f16 that an operand in f32 is made of, or equal to; else NULL.
+static const ImpExp *half_operand(const ImpExp *e) {
+  if (e->kind == IMP_CONVERT && e->u.convert.arg->type == PRIM_F16)
+    return e->u.convert.arg;
+  if (e->kind != IMP_CONST) return NULL;
+  const ImpExp *half = imp_convert(PRIM_F16, e);
+  double exact = prim_to_double(e->u.constant);
+  return prim_to_double(half->u.constant) == exact ? half : NULL;
+}
+
+// Operations of f16, which are lowered to those of f32 (Note [f16]): devices may have them.
+static const char *half_function(CodeText *c, const ImpExp *e, Arith arith) {
+  const ImpExp *wide = e->u.convert.arg;
+  if (e->type != PRIM_F16 || wide->kind != IMP_OP || wide->type != PRIM_F32) return NULL;
+  PrimOp op = wide->u.op.op;
+  if (op != OP_ADD && op != OP_SUB && op != OP_MUL) return NULL;
+  const ImpExp *a = half_operand(wide->u.op.args[0]),
+               *b = half_operand(wide->u.op.args[1]);
+  if (!a || !b) return NULL;
+  return text_format("flc_%s_f16(%s, %s)", op_name(op), piece(c, a, arith).text,
+                     piece(c, b, arith).text);
+}
+
 static Piece convert_piece(CodeText *c, const ImpExp *e, Arith arith) {
   const ImpExp *arg = e->u.convert.arg;
+  const char *in_half = half_function(c, e, arith);
+  if (in_half) return (Piece){ in_half, PREC_PRIMARY };
   Piece inner = piece(c, arg, arith);
   if (e->type == arg->type) return inner;
   bool half = e->type == PRIM_F16 || arg->type == PRIM_F16;

@@ -49,6 +49,7 @@ static const ImpExp *make_op(PrimOp op, const ImpExp *const *args, int count);
 // and rounded after each operation.  For + - * / and the square root that is as if the exact result
 // were rounded once, since f32 has two bits more than twice those of f16.  The functions of
 // OpenCL C that convert need no extension, so that one way serves all devices.
+// Sums and products are printed as the device's own, if it has some (half_function in emit/).
 static const ImpExp *half_op(PrimOp op, const ImpExp *const *args, int count) {
   if (op == OP_MAD) return imp_op2(OP_ADD, imp_op2(OP_MUL, args[0], args[1]), args[2]);
   if (op == OP_LERP)

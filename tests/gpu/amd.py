@@ -11,7 +11,7 @@ from generated import Program
 
 DEVICES = [("gfx90a", 64), ("gfx1030", 32)]
 COMMAND = ["clang", "-x", "cl", "-cl-std=CL1.2", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-S", "-O1", "-w",
-           "-Xclang", "-finclude-default-header", "-o", "-", "-", "-DFLC_CONTRACT", "-DFLC_SUB_AMD"]
+           "-Xclang", "-finclude-default-header", "-o", "-", "-", "-DFLC_CONTRACT", "-DFLC_HALF", "-DFLC_SUB_AMD"]
 
 
 def compiled(text, options):

@@ -20,7 +20,7 @@ from nvrtc import COMMON, compiled, library
 HERE = os.path.dirname(os.path.realpath(__file__))
 STORED = os.path.join(HERE, "registers.txt")
 ROOT = os.path.dirname(os.path.dirname(HERE))
-PROGRAMS = ["tests/gpu/kernels.fl", "benchmarks/matmul.fl", "benchmarks/locvolcalib.fl"]
+PROGRAMS = ["tests/gpu/kernels.fl", "benchmarks/matmul.fl", "benchmarks/locvolcalib.fl", "tests/gpu/halves.fl"]
 SLACK = 0.1
 # Kernels that only move elements or combine what groups left are alike: the first few of each kind stand for all.
 MOVES = {"turn_rows", "turn_matrices", "transpose", "copy", "segscan_clear", "segred_combine", "segscan_combine", "seghist_combine"}
