@@ -43,6 +43,7 @@
 #ifdef RT_WORKERS
 #include "gather.h"
 #include "deliver.h"
+#include "columns.h"
 #include "divided.h"
 #ifdef RT_THREADS
 #include "transport_threads.h"

@@ -4,10 +4,10 @@
 // library: its public header), the other parts in the order of all.c (inflate.h, ahead.h,
 // race.h, replay.h, helper.h, rehearsal.h, server_values.h, server_records.h, server.h, trace.h
 // and cli.h only in executables; the first two also in libraries with RT_AHEAD; workers.h,
-// gather.h, deliver.h and a transport only with RT_WORKERS, divided.h in executables of these),
-// then the program's own tables and functions.  contract.h comes before any system header because
-// it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here is C99
-// and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
+// gather.h, deliver.h, columns.h and a transport only with RT_WORKERS, divided.h in executables of
+// these), then the program's own tables and functions.  contract.h comes before any system header
+// because it asks for GNU functions; host code is compiled with -ffp-contract=off.  Everything here
+// is C99 and C++.  Two libraries with different prefixes link into one program: only RT_NAME(..) is
 // exported.  An executable's runtime (all parts) and program (contract.h, api.h, scalar.h, tables
 // and functions) may be compiled apart, each with RT_APART.
 //

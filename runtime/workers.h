@@ -217,6 +217,17 @@ RT_FN int rt_workers_await(struct rt_context *ctx);
 RT_FN int rt_workers_fetch(struct rt_context *ctx, struct rt_mem **to,
                            struct rt_mem *from, const struct rt_gathered *g,
                            int64_t first, int64_t rows);
+// Of what a row consists: `outer` times `count` columns, of so many bytes; a worker wants some of
+// these, from number `first` on.
+struct rt_columns {
+  int64_t outer, count, column_bytes, first, wanted;
+};
+
+// to = the wanted columns of the rows that all workers have in order; `from` holds the rows of this
+// one.  If one worker has all rows, all have, and want all columns.
+RT_FN int rt_workers_columns(struct rt_context *ctx, struct rt_mem **to,
+                             struct rt_mem *from, const struct rt_gathered *g,
+                             const struct rt_columns *columns);
 // to = this worker's block of the rows of all, which `from` holds, with values put into it: number
 // k of each worker's `values`, of so many bytes, is for place positions[k] of such in all rows, or
 // for none.  If one worker has all rows, all have.

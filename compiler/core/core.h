@@ -235,8 +235,12 @@ struct Exp {
     } border;
     // Rows `first` to first + rows of what the blocks of all workers hold in order, `total` rows;
     // each may want others.  Of this worker: `count` rows from row `start` on; blocks may be of any
-    // sizes.  A single worker's block is all rows.
-    struct { Atom workers, total, start, count, first, rows, block; int site; } fetch;
+    // sizes.  A single worker's block is all rows.  dim > 0: all rows, but of dimension `dim` only
+    // positions `first` to first + rows (an exchange of columns).
+    struct {
+      Atom workers, total, start, count, first, rows, block;
+      int dim, site;
+    } fetch;
     // This worker's block, `count` of `total` rows from row `start` on, with the values that all
     // workers have for it, elements or rows of their own: values[k] belongs to place positions[k]
     // of such in all rows, one after the other; who names another place is left out.  Of the
@@ -482,6 +486,7 @@ const Exp *exp_split(const Guard *guard, Atom width);
 // Like a gather of an array, but of these rows only.
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent, bool ring);
 const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows);
+const Exp *exp_fetch_columns(const Exp *gather, int dim, Atom first, Atom columns);
 // The block of a gather of an array, with values put into it.
 const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values);
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value);

@@ -164,6 +164,8 @@ static void check_fetch(const CoreCheck *ck, const Exp *e) {
   check_size_atom(ck, e->u.fetch.first);
   check_size_atom(ck, e->u.fetch.rows);
   check_array(ck, e->u.fetch.block);
+  bool is_dim = e->u.fetch.dim >= 0 && e->u.fetch.dim < atom_type(e->u.fetch.block).rank;
+  check_that(ck, is_dim, "a fetch of a dimension that is not there");
 }
 
 static void check_deliver(const CoreCheck *ck, const Exp *e) {

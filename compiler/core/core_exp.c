@@ -132,11 +132,15 @@ const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
                                 after, extent, gather->u.gather.value, ring, 0 });
 }
 
-const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows) {
+const Exp *exp_fetch_columns(const Exp *gather, int dim, Atom first, Atom columns) {
   return new_node(Exp, .kind = EXP_FETCH,
                   .u.fetch = { gather->u.gather.workers, gather->u.gather.total,
                                gather->u.gather.start, gather->u.gather.count, first,
-                               rows, gather->u.gather.value, 0 });
+                               columns, gather->u.gather.value, dim, 0 });
+}
+
+const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows) {
+  return exp_fetch_columns(gather, 0, first, rows);
 }
 
 const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values) {

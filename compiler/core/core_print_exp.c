@@ -441,6 +441,7 @@ static void print_border(Text *t, const Exp *e) {
 
 // fetch first:rows of n from start:count xs
 static void print_fetch(Text *t, const Exp *e) {
+  if (e->u.fetch.dim) text_printf(t, " dimension %d", e->u.fetch.dim);
   print_word(t, "", e->u.fetch.first);
   text_add(t, ":");
   core_print_size(t, e->u.fetch.rows);

@@ -273,6 +273,17 @@ static void add_split(Typing *t) {
     add(t, type_scalar(PRIM_I64));
 }
 
+static CoreType fetch_type(const Exp *exp) {
+  CoreType type = atom_type(exp->u.fetch.block);
+  int dim = exp->u.fetch.dim;
+  CoreType rows =
+      type_of_rows(type_row(type), dim ? exp->u.fetch.total : exp->u.fetch.rows);
+  Atom *dims = mem_copy(rows.dims, sizeof *dims * (size_t)rows.rank);
+  dims[dim] = exp->u.fetch.rows;
+  rows.dims = dims;
+  return rows;
+}
+
 static CoreType gather_type(const Exp *exp) {
   CoreType type = atom_type(exp->u.gather.value);
   return type_of_rows(type.rank ? type_row(type) : type, exp->u.gather.total);
@@ -321,9 +332,7 @@ static void add_types(Typing *t, const Exp *exp) {
   case EXP_BORDER:
     add(t, type_of_rows(type_row(atom_type(exp->u.border.block)), exp->u.border.extent));
     return;
-  case EXP_FETCH:
-    add(t, type_of_rows(type_row(atom_type(exp->u.fetch.block)), exp->u.fetch.rows));
-    return;
+  case EXP_FETCH: add(t, fetch_type(exp)); return;
   case EXP_DELIVER: add(t, atom_type(exp->u.deliver.block)); return;
   }
 }

@@ -296,7 +296,14 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
          stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false",
          stm->u.gather.room ? "true" : "false",
          stm->u.gather.room ? c_size(c, stm->u.gather.room) : "0");
-  if (stm->u.gather.first)
+  if (stm->u.gather.columns) {
+    c_line(c, "const struct rt_columns columns = { %s, %s, %s, %s, %s };",
+           c_size(c, stm->u.gather.outer), c_size(c, stm->u.gather.columns),
+           bytes_of(c, to->elem, stm->u.gather.unit), c_size(c, stm->u.gather.first),
+           c_size(c, stm->u.gather.rows));
+    try(c, text_format("rt_workers_columns(ctx, &%s, %s, &gathered, &columns)",
+                       c_mem(c, to), c_mem(c, from)));
+  } else if (stm->u.gather.first)
     try(c, text_format("rt_workers_fetch(ctx, &%s, %s, &gathered, %s, %s)", c_mem(c, to),
                        c_mem(c, from), c_size(c, stm->u.gather.first),
                        c_size(c, stm->u.gather.rows)));

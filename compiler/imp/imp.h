@@ -323,6 +323,9 @@ struct ImpStm {
       const ImpExp *value, *workers, *total, *start, *count, *row;
       const ImpExp *before, *after;  // of EXP_BORDER; NULL: all rows
       const ImpExp *first, *rows;    // of EXP_FETCH; or NULL
+      // Of one of columns: how often they lie in a row, how many there are, each of `unit`
+      // elements; `first` and `rows` are of these.  NULL: of rows.
+      const ImpExp *outer, *columns;
       const ImpExp
           *room;  // so many rows lie before the block in `from`, and those after a border
                   // behind it; NULL: it lies alone

@@ -313,6 +313,10 @@ static void print_gather(Text *t, const ImpStm *stm) {
     text_add(t, ":");
     print_exp(t, stm->u.gather.rows);
   }
+  if (stm->u.gather.columns) {
+    text_add(t, " of columns, ");
+    print_exp(t, stm->u.gather.columns);
+  }
   if (stm->u.gather.points) {
     text_add(t, " with ");
     print_mem(t, stm->u.gather.values);

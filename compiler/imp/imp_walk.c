@@ -112,9 +112,10 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
                                 stm->u.gather.count, stm->u.gather.row,
                                 stm->u.gather.before, stm->u.gather.after,
                                 stm->u.gather.first, stm->u.gather.rows,
+                                stm->u.gather.outer, stm->u.gather.columns,
                                 stm->u.gather.room, stm->u.gather.points,
                                 stm->u.gather.unit, stm->u.gather.later },
-            14, fn, state);
+            16, fn, state);
     return;
   case IMP_BARRIER:
   case IMP_COMMENT:

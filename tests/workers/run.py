@@ -65,6 +65,10 @@ def cases():
     for n, m in ((2, 5), (7, 3)):
         cubes = ", ".join(matrix(m, 4, "i32", r) for _ in range(n))
         yield "turned", f"[{cubes}] 2i64"
+        yield "middle", f"[{cubes}]"
+        yield "exchanged", matrix(n, m, "i32", r) + f" {n % 4}i64 " + array([r.randrange(n) for _ in range(m)], "i64")
+        yield "exchanged", matrix(m, n, "i32", r) + f" {n % 3}i64 " + array([0, m - 1, m // 2], "i64")
+        yield "wanted", matrix(n, m, "i32", r)
         yield "rows", matrix(n, m, "i32", r)
         yield "columns", matrix(n, m, "i32", r)
         yield "pixels", matrix(n, m, "i32", r)
@@ -128,7 +132,7 @@ def cases():
 
 # What the processes of an MPI job run, of the programs that threads do: each kind of exchange, and what fails.
 EXCHANGES = (
-    "absent", "beyond", "boards", "centres", "columns", "counts", "differences", "eliminated", "filled", "kept", "maps", "picks", "prefixes", "sent", "single", "slices",
+    "absent", "beyond", "boards", "centres", "columns", "counts", "differences", "eliminated", "exchanged", "filled", "kept", "maps", "picks", "prefixes", "sent", "single", "slices",
     "struck", "sums", "swapped", "torus", "updated",
 )
 
@@ -167,10 +171,10 @@ def options_for(executable):
 
 # What is moved where: gathers, borders and fetches of each entry point, and deliveries.  Those that are not here have none.
 MOVES = {
-    "absent": (0, 0, 1), "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (10, 0, 0), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
-    "deviations": (19, 0, 0), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (10, 0, 0),
-    "maps": (1, 0, 0), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "placed": (5, 0, 0, 2), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "sent": (2, 0, 0, 3), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
-    "stencil": (1, 1, 0), "struck": (1, 1, 1), "steps": (4, 0, 5), "sums": (2, 0, 0), "swapped": (2, 2, 0), "tables": (22, 3, 0), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (8, 1, 0, 2), "written": (1, 0, 0),
+    "absent": (0, 0, 1), "beyond": (1, 1, 0), "boards": (4, 6, 5), "centres": (3, 0, 0), "columns": (11, 0, 0), "crossed": (7, 0, 3), "cut": (3, 0, 0), "chosen": (2, 0, 0), "clamped": (1, 1, 0), "compositions": (2, 0, 0), "counts": (1, 0, 0),
+    "deviations": (18, 0, 1), "differences": (2, 2, 0), "eliminated": (3, 0, 1), "ends": (2, 1, 0), "exchanged": (4, 0, 3), "fewer": (6, 0, 4), "filled": (2, 0, 0), "firsts": (2, 0, 11), "gradient": (9, 0, 0), "kept": (6, 0, 2), "kept_rows": (5, 0, 1), "layers": (10, 0, 0),
+    "maps": (1, 0, 0), "middle": (1, 0, 3), "neighbours": (3, 14, 0), "picks": (1, 0, 0), "placed": (5, 0, 0, 2), "pixels": (4, 4, 2), "prefixes": (4, 0, 0), "products": (1, 0, 0), "rounds": (3, 0, 0), "rows": (3, 0, 0), "sent": (2, 0, 0, 3), "single": (2, 0, 4), "slices": (5, 0, 4), "smooth": (1, 3, 0),
+    "stencil": (1, 1, 0), "struck": (1, 1, 1), "steps": (4, 0, 5), "sums": (2, 0, 0), "swapped": (2, 2, 0), "tables": (20, 3, 3), "torus": (1, 3, 0), "totals": (3, 0, 0), "turned": (1, 0, 0), "updated": (8, 1, 0, 2), "wanted": (2, 0, 0), "written": (1, 0, 0),
 }
 
 

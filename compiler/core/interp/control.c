@@ -274,9 +274,11 @@ static void gen_fetch(Gen *g, const Exp *exp, const Slot *to) {
   Atom block = exp->u.fetch.block;
   CoreType type = atom_type(block);
   DimIndex *dims = new_array(DimIndex, type.rank);
-  for (int i = 0; i < type.rank; i++)
-    dims[i] = dim_slice(i ? atom_i64(0) : exp->u.fetch.first,
-                        i ? type.dims[i] : exp->u.fetch.rows, atom_i64(1));
+  for (int i = 0; i < type.rank; i++) {
+    bool some = i == exp->u.fetch.dim;
+    dims[i] = dim_slice(some ? exp->u.fetch.first : atom_i64(0),
+                        some ? exp->u.fetch.rows : type.dims[i], atom_i64(1));
+  }
   gen_index_exp(g, exp_slice(block, dims, false), to[0]);
 }
 

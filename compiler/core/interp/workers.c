@@ -13,6 +13,7 @@ typedef struct RowMove {
   Slot to;
   const Slot *args;
   bool ring;
+  int dim;  // of EXP_FETCH
 } RowMove;
 
 enum { MOVE_TOTAL, MOVE_START, MOVE_COUNT, MOVE_BLOCK, MOVE_REST };
@@ -136,10 +137,36 @@ static bool run_gather(Machine *m, const Ins *ins) {
   return put_all(m, ins, move, 0, move->args[MOVE_TOTAL].at->i);
 }
 
+// The rows of all, of each what lies from position `first` of a dimension on.
+static bool put_columns(Machine *m, const Ins *ins, const RowMove *move, int64_t first,
+                        int64_t count) {
+  Slot block = move->args[MOVE_BLOCK];
+  const int64_t *own = slot_shape(block);
+  int64_t shape[64], outer = 1, unit = prim_size_bytes(block.elem);
+  for (int i = 0; i < block.rank; i++) {
+    shape[i] = i == move->dim ? count : i ? own[i] : move->args[MOVE_TOTAL].at->i;
+    if (i < move->dim) outer *= shape[i];
+    if (i > move->dim) unit *= shape[i];
+  }
+  char *all = rows_of_all(m, ins, move);
+  if (!all) return run_fail(m, ins->stm, "another worker has failed");
+  int64_t columns = own[move->dim];
+  if (first < 0 || first + count > columns)
+    run_bug(m, ins->stm, "columns %lld:%lld of %lld", (long long)first, (long long)count,
+            (long long)columns);
+  if (!array_alloc(m, ins->stm, move->to, shape)) return false;
+  char *to = move->to.at[0].base;
+  for (int64_t i = 0; i < outer; i++)
+    memcpy(to + i * count * unit, all + (i * columns + first) * unit,
+           (size_t)(count * unit));
+  return true;
+}
+
 // first, rows
 static bool run_fetch(Machine *m, const Ins *ins) {
   const RowMove *move = ins->more;
   const Slot *rest = move->args + MOVE_REST;
+  if (move->dim) return put_columns(m, ins, move, rest[0].at->i, rest[1].at->i);
   return put_all(m, ins, move, rest[0].at->i, rest[1].at->i);
 }
 
@@ -227,11 +254,12 @@ static bool run_deliver(Machine *m, const Ins *ins) {
 
 // ---- generating
 
-static void gen_move_rows(Gen *g, InsFn *run, const Atom *atoms, int count, bool ring,
-                          Slot to) {
+static RowMove *gen_move_rows(Gen *g, InsFn *run, const Atom *atoms, int count, bool ring,
+                              Slot to) {
   RowMove *move =
       new_node(RowMove, .to = to, .args = gen_atoms(g, atoms, count), .ring = ring);
   gen_add(g, (Ins){ .run = run, .more = move, .stm = g->stm });
+  return move;
 }
 
 void gen_workers_exp(Gen *g, const Exp *exp, const Slot *to) {
@@ -247,7 +275,8 @@ void gen_workers_exp(Gen *g, const Exp *exp, const Slot *to) {
   } else if (exp->kind == EXP_FETCH) {
     Atom atoms[] = { exp->u.fetch.total, exp->u.fetch.start, exp->u.fetch.count,
                      exp->u.fetch.block, exp->u.fetch.first, exp->u.fetch.rows };
-    gen_move_rows(g, run_fetch, atoms, MOVE_REST + 2, false, to[0]);
+    gen_move_rows(g, run_fetch, atoms, MOVE_REST + 2, false, to[0])->dim =
+        exp->u.fetch.dim;
   } else if (exp->kind == EXP_DELIVER) {
     Atom atoms[] = {
       exp->u.deliver.total, exp->u.deliver.start,     exp->u.deliver.count,

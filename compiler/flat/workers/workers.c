@@ -5,7 +5,8 @@
 //
 // Gathers are put off: behind branches and loops that make a block in every round.  Seg-ops whose
 // results take longer to gather than to compute stay whole, unless what they read is distributed or
-// nobody needs their results whole: that is known at the end, and the pass then begins again.
+// nobody needs their results whole: that is known at the end, and the pass then begins again; so is
+// what is gathered anyway, of which no columns are fetched.
 #include "flat/workers/workers.h"
 #include "core/bounds.h"
 #include "core/dead.h"
@@ -519,7 +520,8 @@ void spread_whole_stm(Spread *s, Builder *b, const Stm *stm) {
   else if ((split && spread_filter(s, b, stm, split)) || spread_scatter(s, b, stm))
     return;
   else if (spread_host_read(s, b, stm) || spread_reshape(s, b, stm) ||
-           spread_assert(s, b, stm) || spread_turned_view(s, b, stm))
+           spread_assert(s, b, stm) || spread_turned_view(s, b, stm) ||
+           spread_turning_view(s, b, stm))
     return;
   else if (exp->kind == EXP_IF || exp->kind == EXP_GUARD)
     spread_branches(s, b, stm);
@@ -544,13 +546,14 @@ static void mark_gathered(const Spread *s, const Var *block, Map *gathered) {
     mark_gathered(s, sources->at[i], gathered);
 }
 
-// The blocks that live gathers make whole.
+// The blocks that live gathers make whole, or of which all workers get a part for each row.
 static void find_gathered(const Spread *s, const Body *body, Map *gathered) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind == EXP_GATHER && exp->u.gather.value.kind == ATOM_VAR)
       mark_gathered(s, exp->u.gather.value.u.var, gathered);
-    if (exp->kind == EXP_FETCH && atom_equal(exp->u.fetch.rows, exp->u.fetch.total))
+    if (exp->kind == EXP_FETCH &&
+        (exp->u.fetch.dim || atom_equal(exp->u.fetch.rows, exp->u.fetch.total)))
       mark_gathered(s, exp->u.fetch.block.u.var, gathered);
     BodyVec bodies = exp_bodies(exp);
     vec_each (const Body **, inner, &bodies)
@@ -740,9 +743,14 @@ static void spread_caller(Spread *s, const Entry *entry, const Wholes *wholes,
   give_blocks(s, &b, out, mem_copy(wholes->body->results, bytes));
 }
 
+enum {
+  MOST_RESTARTS = 8
+};  // arrays that the pass itself makes have other names each time
+
 static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
   Entry *out = mem_copy(entry, sizeof *entry);
-  Map *whole = map_new(NULL);
+  Map *whole = map_new(NULL), *needed = map_new(NULL);
+  int restarts = 0;
   blocks = blocks && entry->blocks;
   Wholes wholes = { 0 };
   if (blocks) wholes = wholes_of(c, entry);
@@ -762,6 +770,8 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
                   .alike = map_new(NULL),
                   .indices = map_new(NULL),
                   .offsets = map_new(NULL),
+                  .exchanges = map_new(NULL),
+                  .needed = needed,
                   .whole = whole };
     *out = *entry;
     if (blocks)
@@ -769,7 +779,9 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
     else
       out->body = spread_body(&s, body);
     out->body = without_dead(c, out);
-  } while (find_whole(&s, out->body, whole));
+  } while (find_whole(&s, out->body, whole) ||
+           (restarts++ < MOST_RESTARTS &&
+            spread_find_needed(&s, spread_sink(c, out->body, s.alike), needed)));
   // Seg-ops that read the same block fuse later.
   out->body = spread_sink(c, cse_body(c, out->body), s.alike);
   return out;

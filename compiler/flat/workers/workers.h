@@ -76,6 +76,8 @@ typedef struct Spread {
   Map *carried;                  // Var of a block that a loop carries -> LoopDepth
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
+  Map *exchanges;    // Var of columns that are fetched -> Var of their array
+  const Map *needed;  // Var of an array that is gathered anyway: no columns of it are fetched
   Map *alike;        // Var, a bool: a condition of ours that is the same for all workers
   Map *defs;         // Var, an i64 -> Exp
   Map *indices;      // Var, an array -> RowPosition: what its elements are
@@ -269,6 +271,20 @@ const Body *spread_turned_reads(Spread *s, const Body *body);
 const Body *spread_unturned_reads(Spread *s, const Body *body);
 // Adds a view by which the dimension comes first; false if the statement is none.
 bool spread_turned_view(Spread *s, Builder *b, const Stm *stm);
+
+// ---- columns of what is distributed by its rows (workers_exchange.c)
+
+// The columns, of dimension `dim`, that this worker has of the part if they are divided by `to`:
+// its first is number `base` of them.
+Atom spread_columns(Spread *s, Builder *b, Atom array, const RowSplit *to, int dim,
+                    Atom *base);
+// The array's part, of which columns may be fetched here; NULL: they may not.
+const RowPart *spread_part_for_columns(const Spread *s, Atom array);
+// Adds arrays of which the body gathers all rows where it also fetches columns; false if there are
+// none.
+bool spread_find_needed(const Spread *s, const Body *body, Map *needed);
+// Adds a view by which columns become rows that are divided; false if the statement is none.
+bool spread_turning_view(Spread *s, Builder *b, const Stm *stm);
 
 // ---- other rows (workers_reshape.c)
 

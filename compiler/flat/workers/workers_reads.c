@@ -4,11 +4,12 @@
 //                                    xs[max 0 (i-1), ..]  =>  xs''[max 0 (i-1) + base', ..]
 //                                            zs[i + k, ..]  =>  zs'[j + base'', ..]
 //                                        zs[2 * i + 1, ..]  =>  zs''[2 * i + 1 - first, ..]
+//                                                 zs[.., i]  =>  zs'[.., j + base]
 //
 // where i = start + j, xs' is the block of xs, and xs'' the block with rows of the neighbours
 // before and after it; zs has another number of rows than the space has points (tails, slices), k
-// is known on the host, and zs' are the rows of zs that the points read, zs'' all between the first
-// and the last of these.
+// is known on the host, and zs' are the rows (or columns) of zs that the points read, zs'' all
+// between the first and the last of these.
 #include "core/bounds.h"
 #include "flat/workers/workers.h"
 
@@ -54,6 +55,14 @@ typedef struct SingleReads {
   bool others;   // and read in other ways, for which all of it may be gathered
 } SingleReads;
 
+// How columns of an array are read, in a dimension of as many as there are points: zs[.., i].
+typedef struct ColumnFetch {
+  int dim;  // 0: none is read so
+  bool made;
+  Atom columns, base;  // zs', of which column j + base is zs[.., i]
+  bool others;         // and in other ways
+} ColumnFetch;
+
 typedef struct PointReads {
   Spread *s;
   Builder *host;
@@ -67,6 +76,7 @@ typedef struct PointReads {
   Map *distances;  // Var -> Atom: k, of i + k
   Map *strides;    // Var -> StridedIndex
   Map *singles;    // Var on the host, distributed -> SingleReads
+  Map *columns;    // Var on the host, distributed -> ColumnFetch
   bool *whole_inputs;
 } PointReads;
 
@@ -160,8 +170,10 @@ static void note_other(CoreVisitor *v, Atom a) {
   FarReads *far = a.kind == ATOM_VAR ? map_get(r->far, a.u.var) : NULL;
   if (reads) reads->others = true;
   SingleReads *single = a.kind == ATOM_VAR ? map_get(r->singles, a.u.var) : NULL;
+  ColumnFetch *columns = a.kind == ATOM_VAR ? map_get(r->columns, a.u.var) : NULL;
   if (far) far->others = true;
   if (single) single->others = true;
+  if (columns) columns->others = true;
 }
 
 // What is known of an array of another size of which an index reads a row i + k.
@@ -199,6 +211,26 @@ static SingleReads *single_read(const PointReads *r, const Exp *exp) {
   if (row->is_slice || !is_on_host(r, row->start)) return NULL;
   bool may_be_checked = !exp->u.index.checked || spread_has_single_indices(exp);
   return may_be_checked ? map_get(r->singles, exp->u.index.array.u.var) : NULL;
+}
+
+// The same of one of which it reads column i, of dimension `dim`.
+static ColumnFetch *column_read(const PointReads *r, const Exp *exp, int *dim) {
+  if (exp->kind != EXP_INDEX || exp->u.index.array.kind != ATOM_VAR) return NULL;
+  ColumnFetch *found = map_get(r->columns, exp->u.index.array.u.var);
+  CoreType type = atom_type(exp->u.index.array);
+  bool all_single = exp->u.index.dim_count == type.rank;
+  for (int i = 0; i < exp->u.index.dim_count; i++)
+    all_single = all_single && !exp->u.index.dims[i].is_slice;
+  if (!found || (exp->u.index.checked && !all_single)) return NULL;
+  for (int i = 1; i < exp->u.index.dim_count; i++) {
+    const DimIndex *at = &exp->u.index.dims[i];
+    bool own = !at->is_slice && atom_equal(at->start, atom_var(r->from)) &&
+               atom_equal(type.dims[i], r->width);
+    if (!own || (found->dim && found->dim != i)) continue;
+    *dim = i;
+    return found;
+  }
+  return NULL;
 }
 
 static int place_of(const AtomVec *atoms, Atom a) {
@@ -249,8 +281,12 @@ static void note_reads(CoreVisitor *v, const Body *body) {
     if (far) add_far(far, distance);
     if (strided) add_strided(strided, step);
     if (single && !add_single(single, exp->u.index.dims[0].start)) single = NULL;
+    int dim = 0;
+    bool known = reads || far || strided || single;
+    ColumnFetch *columns = known ? NULL : column_read(r, exp, &dim);
+    if (columns) columns->dim = dim;
     spread_enter(&r->positions, exp);
-    if (!reads && !far && !strided && !single) core_visit_exp(v, exp);
+    if (!known && !columns) core_visit_exp(v, exp);
     if (reads) add_read(reads, &at);
     note_distance(r, &body->stms[i]);
     note_stride(r, &body->stms[i]);
@@ -435,6 +471,28 @@ static const Exp *strided_row(const PointReads *r, Builder *b, const Exp *exp) {
   return out;
 }
 
+// zs'[.., j + base]; NULL if it is no such read.
+static const Exp *column_of(const PointReads *r, Builder *b, const Exp *exp) {
+  int dim;
+  RowPosition row;
+  ColumnFetch *found = column_read(r, exp, &dim);
+  if (!found || !found->dim || found->others || row_read(r, exp, &row)) return NULL;
+  if (!found->made)
+    found->columns =
+        spread_columns(r->s, r->host, exp->u.index.array, r->split, dim, &found->base);
+  found->made = true;
+  *r->whole_inputs = false;
+  Exp *out = mem_copy(exp, sizeof *exp);
+  size_t bytes = sizeof(DimIndex) * (size_t)exp->u.index.dim_count;
+  DimIndex *dims = mem_copy(exp->u.index.dims, bytes);
+  if (exp->u.index.checked) dims[0] = dim_fix(checked_index(b, exp));
+  dims[dim] = dim_fix(size_add(b, atom_var(r->to), found->base));
+  out->u.index.array = found->columns;
+  out->u.index.dims = dims;
+  out->u.index.checked = false;
+  return out;
+}
+
 // Is the array gathered anyway?
 static bool is_read_whole(const PointReads *r, const SingleReads *single, Atom array) {
   const FarReads *far = map_get(r->far, array.u.var);
@@ -485,6 +543,7 @@ static const Body *near_body(CoreMapper *m, const Body *body) {
     const Exp *near = far_row(r, &b, stm.exp);
     if (!near) near = strided_row(r, &b, stm.exp);
     if (!near) near = single_row(r, &b, stm.exp);
+    if (!near) near = column_of(r, &b, stm.exp);
     if (!near) near = near_row(r, &b, stm.exp);
     stm.exp = near != stm.exp ? near : core_map_exp(m, stm.exp);
     core_add_stm(&b, stm);
@@ -531,6 +590,22 @@ static Map *distributed_arrays(const Spread *s, const Body *body) {
   return arrays;
 }
 
+// Those with columns, as many as there are points, but for those that would be asked for them in
+// each round of a loop.
+static Map *arrays_of_columns(const Spread *s, const Body *body, Atom width) {
+  Map *arrays = map_new(NULL);
+  VarVec vars = core_free_body(body);
+  vec_each (const Var **, var, &vars) {
+    CoreType type = (*var)->type;
+    bool fits = false;
+    for (int i = 1; i < type.rank; i++)
+      fits = fits || atom_equal(type.dims[i], width);
+    if (fits && spread_part_for_columns(s, atom_var(*var)))
+      map_put(arrays, *var, new (ColumnFetch));
+  }
+  return arrays;
+}
+
 // What is free in the seg-op: all but its indices.
 static Map *host_vars(const SegOp *seg) {
   Map *vars = map_new(NULL);
@@ -553,6 +628,7 @@ const SegOp *spread_single_reads(Spread *s, Builder *b, const SegOp *seg) {
                    .far = map_new(NULL),
                    .distances = map_new(NULL),
                    .singles = distributed_arrays(s, seg->body),
+                   .columns = map_new(NULL),
                    .whole_inputs = &whole };
   CoreVisitor v = { .atom = note_other, .body = note_reads, .state = &r };
   CoreMapper m = { .body = near_body, .state = &r };
@@ -580,6 +656,7 @@ const Body *spread_reads(Spread *s, Builder *b, const Body *body, SpreadInputs i
                    .distances = map_new(NULL),
                    .strides = map_new(NULL),
                    .singles = distributed_arrays(s, in.seg->body),
+                   .columns = arrays_of_columns(s, in.seg->body, in.split->width),
                    .whole_inputs = in.whole };
   Atom here = atom_i64(0);
   map_put(r.distances, in.from, mem_copy(&here, sizeof here));

@@ -71,6 +71,14 @@ static bool is_among(const VarVec *vars, const Var *var) {
   return false;
 }
 
+// Which result of some of the bodies it is, the first if of none.
+static int result_of(const BodyVec *bodies, const Var *var) {
+  for (int k = 0; k < bodies->count; k++)
+    for (int i = 0; i < bodies->at[k]->result_count; i++)
+      if (atom_equal(bodies->at[k]->results[i], atom_var(var))) return i;
+  return 0;
+}
+
 static const char *reader_in(const MoveTeller *w, const Body *body, int first,
                              const Var *var, const char *results);
 
@@ -81,18 +89,20 @@ static const char *reader_text(const MoveTeller *w, const Body *body, int at,
   const Exp *exp = stm->exp;
   const char *place = place_text(stm->loc);
   if (exp->kind == EXP_SEG && is_count(w, exp->u.seg->dims[0].width))
-    return text_format("%s reads other rows than its own", place);
+    return text_format("%s reads more than its own rows", place);
   if (exp->kind == EXP_SEG) return text_format("every worker does all of %s", place);
   BodyVec bodies = exp_bodies(exp);
-  const char *within = NULL;
-  const char *inner = exp->kind == EXP_LOOP ? "the next round begins with it" : results;
-  for (int i = 0; i < bodies.count && !within; i++)
+  const char *within = NULL, *passed_on = "passed on";
+  const char *inner = exp->kind == EXP_LOOP ? "the next round begins with it" : passed_on;
+  for (int i = 0; i < bodies.count && (!within || within == passed_on); i++)
     within = reader_in(w, bodies.at[i], 0, var, inner);
+  if (within == passed_on)
+    return reader_in(w, body, at + 1, stm->binders[result_of(&bodies, var)], results);
   if (within) return within;
   const Var *view = stm->binder_count == 1 ? stm->binders[0] : NULL;
-  bool passed_on = exp->kind == EXP_ATOM || exp->kind == EXP_REARRANGE ||
-                   exp->kind == EXP_ASSERT || exp->kind == EXP_INDEX;
-  if (passed_on && view && view->type.rank)
+  bool is_view = exp->kind == EXP_ATOM || exp->kind == EXP_REARRANGE ||
+                 exp->kind == EXP_ASSERT || exp->kind == EXP_INDEX;
+  if (is_view && view && view->type.rank)
     within = reader_in(w, body, at + 1, view, results);
   return within ? within : text_format("%s reads it", place);
 }
@@ -130,6 +140,9 @@ static const char *border_text(const MoveTeller *w, const Stm *stm, const char *
 
 static const char *fetch_text(const MoveTeller *w, const Stm *stm, const char *reader) {
   const Exp *exp = stm->exp;
+  if (exp->u.fetch.dim)
+    return text_format("workers exchange rows of %s for columns: %s",
+                       array_text(w, exp->u.fetch.block.u.var), reader);
   bool all = atom_equal(exp->u.fetch.rows, exp->u.fetch.total);
   return text_format("workers fetch %s of %s from each other: %s",
                      all ? "all rows" : "rows", array_text(w, exp->u.fetch.block.u.var),

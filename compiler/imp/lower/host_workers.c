@@ -77,24 +77,39 @@ void host_stm_border(Code *k, const Stm *stm, const Body *body, int position) {
   code_bind(k, binder, arr);
 }
 
+// The product of some sizes of an array.
+static const ImpExp *sizes_product(CoreType type, int first, int end) {
+  const ImpExp *const *shape = code_shape(type), *product = imp_i64(1);
+  for (int i = first; i < end; i++)
+    product = imp_mul(product, shape[i]);
+  return product;
+}
+
 void host_stm_fetch(Code *k, const Stm *stm) {
   const Exp *exp = stm->exp;
   const Var *binder = stm->binders[0];
   Atom block = exp->u.fetch.block;
   Arr from = host_dense(k, code_array(k, block), atom_type(block));
+  CoreType type = atom_type(block);
+  int dim = exp->u.fetch.dim;
   const Mem *to = host_declare_mem(k, binder->name, binder->type.elem);
   Arr arr = arr_dense(to, binder->type.elem, code_shape(binder->type), binder->type.rank);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_GATHER,
-                              .u.gather = { .to = to,
-                                            .from = from.mem,
-                                            .workers = imp_atom(exp->u.fetch.workers),
-                                            .total = imp_atom(exp->u.fetch.total),
-                                            .start = imp_atom(exp->u.fetch.start),
-                                            .count = imp_atom(exp->u.fetch.count),
-                                            .row = arr.strides[0],
-                                            .first = imp_atom(exp->u.fetch.first),
-                                            .rows = imp_atom(exp->u.fetch.rows),
-                                            .site = exp->u.fetch.site } });
+  imp_add_stm(
+      k->b, (ImpStm){ .kind = IMP_GATHER,
+                      .u.gather = {
+                          .to = to,
+                          .from = from.mem,
+                          .workers = imp_atom(exp->u.fetch.workers),
+                          .total = imp_atom(exp->u.fetch.total),
+                          .start = imp_atom(exp->u.fetch.start),
+                          .count = imp_atom(exp->u.fetch.count),
+                          .row = dim ? sizes_product(type, 1, type.rank) : arr.strides[0],
+                          .outer = dim ? sizes_product(type, 1, dim) : NULL,
+                          .columns = dim ? sizes_product(type, dim, dim + 1) : NULL,
+                          .unit = dim ? sizes_product(type, dim + 1, type.rank) : NULL,
+                          .first = imp_atom(exp->u.fetch.first),
+                          .rows = imp_atom(exp->u.fetch.rows),
+                          .site = exp->u.fetch.site } });
   code_bind(k, binder, arr);
 }
 
