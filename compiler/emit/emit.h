@@ -247,6 +247,13 @@ typedef Vec(const Mem *) MemVec;
 // The references that the guard's branches change; the first `taken` may lose their block to code
 // that overwrites it.
 MemVec emit_guard_slots(const ImpStm *stm, int *taken);
+// Loops that only compute, for tables (emit_own_loop.c).
+typedef struct LoopVars {
+  VarVec outer;  // of outside the loop
+  Map *set;      // those that it sets
+} LoopVars;
+bool emit_only_computes(const ImpStm *stm);
+LoopVars emit_loop_vars(const ImpStm *loop, Map *live);
 // The same as emit_host_entry as a table (emit_script.c), for code without EXP_SPLIT.
 void emit_script(Emit *e, Text *t, const ImpEntry *entry, const char *profile);
 void emit_entry_call(Emit *e, Text *t, int number);

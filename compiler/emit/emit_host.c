@@ -555,22 +555,25 @@ static int count_launches(const ImpBlock *block) {
   return launches;
 }
 
-// Is there a loop that only computes?
-static bool has_own_loop(const ImpBlock *block) {
+// Is there a loop without launches?  `tables`: such a one that is no function of its own there.
+static bool has_own_loop(const ImpBlock *block, bool tables) {
   vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     bool loop = (*stm)->kind == IMP_FOR || (*stm)->kind == IMP_WHILE;
-    if (loop && !count_launches(inner[0])) return true;
+    if (loop && !count_launches(inner[0])) {
+      if (tables && emit_only_computes(*stm)) continue;
+      return true;
+    }
     for (int i = 0; i < count; i++)
-      if (has_own_loop(inner[i])) return true;
+      if (has_own_loop(inner[i], tables)) return true;
   }
   return false;
 }
 
 // Does the function launch so many kernels that its own time is nothing against theirs?
-static bool only_launches(const ImpBlock *body, int least) {
-  return count_launches(body) >= least && !has_own_loop(body);
+static bool only_launches(const ImpBlock *body, int least, bool tables) {
+  return count_launches(body) >= least && !has_own_loop(body, tables);
 }
 
 // Of an entry point whose statements take the C compiler long.
@@ -584,7 +587,7 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
   c_line(&c,
          "%sstatic int entry_%s_%s(struct rt_context *ctx, struct entry_%s_args *args, "
          "struct rt_value *results) {",
-         only_launches(&entry->body, LONG_LAUNCHES) ? "RT_LAUNCHES " : "", name,
+         only_launches(&entry->body, LONG_LAUNCHES, false) ? "RT_LAUNCHES " : "", name,
          profile_names[profile], name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
@@ -628,7 +631,7 @@ static int least_of_tables(const Emit *e) {
 
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   bool one = e->options.workers == WORKERS_ONE;
-  if (one && only_launches(&entry->body, least_of_tables(e)))
+  if (one && only_launches(&entry->body, least_of_tables(e), true))
     emit_script(e, t, entry, profile_names[profile]);
   else
     statements_entry(e, t, entry, profile);

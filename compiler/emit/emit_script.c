@@ -155,6 +155,25 @@ static void call(ScriptText *s, const ImpStm *stm) {
   end_value(s);
 }
 
+// The table would take long for each round.
+static void loop_by_function(ScriptText *s, const ImpStm *stm) {
+  LoopVars vars = emit_loop_vars(stm, s->c.live);
+  vec_each (const Var **, var, &vars.outer)
+    var_number(s, *var);
+  begin_value(s);
+  CodeText c = code_text_new(s->c.e, s->c.t);
+  c.live = s->c.live;
+  vec_each (const Var **, var, &vars.outer)
+    c_line(&c, "%s %s = %s;", c_type((*var)->type.elem), c_var(&c, *var),
+           c_var(&s->c, *var));
+  host_stm(&c, stm);
+  vec_each (const Var **, var, &vars.outer)
+    if (map_has(vars.set, *var))
+      c_line(&c, "numbers[%d].u.%s = %s;", var_number(s, *var),
+             member_of((*var)->type.elem), c_var(&c, *var));
+  end_value(s);
+}
+
 // ---- expressions
 
 static const char *const op_words[OP_COUNT] = {
@@ -382,6 +401,15 @@ static void loop_while(ScriptText *s, const ImpStm *stm) {
   append(s, &body);
 }
 
+static void any_loop(ScriptText *s, const ImpStm *stm) {
+  if (emit_only_computes(stm))
+    loop_by_function(s, stm);
+  else if (stm->kind == IMP_FOR)
+    loop(s, stm);
+  else
+    loop_while(s, stm);
+}
+
 static void once(ScriptText *s, const ImpStm *stm) {
   ScriptPart body = block_code(s, &stm->u.once.body);
   begin_with_block(s, "RT_DO_ONCE", stm->u.once.mem);
@@ -537,8 +565,8 @@ static void script_stm(ScriptText *s, const ImpStm *stm) {
   switch (stm->kind) {
   case IMP_DECLARE: set(s, stm->u.declare.var, stm->u.declare.value); return;
   case IMP_ASSIGN: set(s, stm->u.assign.var, stm->u.assign.value); return;
-  case IMP_FOR: loop(s, stm); return;
-  case IMP_WHILE: loop_while(s, stm); return;
+  case IMP_FOR:
+  case IMP_WHILE: any_loop(s, stm); return;
   case IMP_IF: branch(s, stm); return;
   case IMP_CALL: call(s, stm); return;
   case IMP_CHECK: check(s, stm); return;

@@ -81,8 +81,8 @@ kernels=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\), [^,]*, [^,]*, [^,
 if [ "$kernels" -lt 10 ] || [ "$programs" -gt $((kernels / 3)) ]; then
   expect "programs of $kernels kernels" "a third as many at most" "$programs"
 fi
-# Code that mostly launches many kernels is a table; what launches few, computes in loops of its own, or is for
-# several workers, is statements.
+# Code that mostly launches many kernels is a table, in which loops that only compute are functions; what launches
+# few, has loops of its own that may fail, or is for several workers, is statements.
 cat > table.fl <<'F'
 def step [n] (xs: [n]i32) : [n]i32 = scan (+) 0 (map (^ i32.sum xs) xs)
 entry main [n] (xs: [n]i32) : [n]i32 = step (step (step (step xs)))
@@ -96,14 +96,18 @@ entry main [n] (m: i64) (xs: [n]i32) : i32 =
   let s = i32.sum (step (step (step (step xs))))
   in loop s for i < m do s * 3 ^ (s >> 7) + i32.i64 i
 F
-for program in table few computes; do
+sed 's/s \* 3/s % (i32.i64 i - 5)/' computes.fl > fails.fl
+for program in table few computes fails; do
   "$flc" lib $program.fl -o $program || failed=1
 done
 "$flc" lib --workers table.fl -o workers || failed=1
 tables() { grep -c '^static const int32_t script_main_' "$1"; }
 expect "tables of code that launches" 2 "$(tables table.c)"
 expect "tables of code that launches once" 0 "$(tables few.c)"
-expect "tables of code that computes" 0 "$(tables computes.c)"
+expect "tables of code that computes" 2 "$(tables computes.c)"
+expect "loops that are functions beside a table" 1 \
+  "$(sed -n '/^static void value_main_cpu_/,/^}/p' computes.c | grep -c '^ *for (')"
+expect "tables of code whose loops may fail" 0 "$(tables fails.c)"
 expect "tables of code for workers" 0 "$(tables workers.c)"
 # The code for GPUs stands beside it.
 expect "kernels of one item" 1 "$(grep -c 'FLC_ONE_ITEM void flc_kernel' few.c)"
