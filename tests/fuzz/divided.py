@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs programs as several workers in the interpreter, and compares with one.
 
-usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--mixed] [--keep FOLDER] [--stencils | KIND] [PROGRAM..]
+usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--mixed] [--keep FOLDER] [--stencils | --turns | KIND] [PROGRAM..]
 
 Random programs of the kinds that versions.py makes (--idioms, --nests, ..), or borders.py; or these programs, with the values of their test blocks.  PROGRAM may be a folder of them.  Every
 version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 import borders
+import turns
 from versions import add_kinds, generator_of, INPUTS_PER_PROGRAM
 
 MOST_VERSIONS = 3
@@ -117,6 +118,17 @@ def stencils(options, folder):
                 yield path, entry, f"{r.choice([-3, 0, 1, 5, 40])}i64 " + array(r, shape)
 
 
+def turning(options, folder):
+    for seed in range(options.seed, options.seed + options.count):
+        r = random.Random(seed)
+        text, entries = turns.program(r)
+        path = folder / f"turns_{seed}.fl"
+        path.write_text(text, encoding="utf-8")
+        for entry, rank, rest in entries:
+            for most in (2, 9):
+                yield path, entry, array(r, [r.randint(1, most) for _ in range(rank)]) + " " + rest + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("flc")
@@ -127,6 +139,7 @@ def main():
     parser.add_argument("--keep")
     parser.add_argument("--mixed", dest="how", action="append_const", const="--mixed", default=[], help="programs for devices of different kinds")
     parser.add_argument("--stencils", action="store_true")
+    parser.add_argument("--turns", action="store_true", help="programs that turn arrays around (turns.py)")
     add_kinds(parser)
     options = parser.parse_intermixed_args()
     start, failed, runs = time.time(), 0, 0
@@ -134,7 +147,7 @@ def main():
         folder = Path(name)
         paths = [path for name in map(Path, options.programs) for path in (sorted(name.glob("*.fl")) if name.is_dir() else [name])]
         cases = ((path, *case) for path in paths for case in blocks(path))
-        made = stencils if options.stencils else random_programs
+        made = stencils if options.stencils else turning if options.turns else random_programs
         for path, entry, text in cases if options.programs else made(options, folder):
             wrong = check(options, folder, path, entry, text)
             runs, failed = runs + 1, failed + bool(wrong)
