@@ -681,7 +681,8 @@ sed -n '/^three.segred_chunks:/,/^three.segred_combine/p' out > one
 expect 'conditions of a chain hold behind them: nothing is checked, data decides no branch' 1 '= if | check ' one
 for entry in longer data; do
   sed -n "/^$entry.segred_chunks:/,/^$entry.segred_combine/p" out > one
-  some "long ones, and what data leads to, are none: $entry" 'control that differs' one
+  expect "long ones, and what data leads to, are none: $entry" 1 '^ +let .* = if ' one
+  some "they run in vectors with one accumulator: $entry" ' rows in vectors +<- choice 1$' one
 done
 
 cat > descent.fl << 'END'

@@ -36,8 +36,20 @@ void schedule_pieces(Recipe *r, Name k, bool long_rows) {
   if (long_rows) recipe_split(r, k, LANES * PIECE, SPLIT_PEEL);
   recipe_split_into(r, k, LANES);
   recipe_bind(r, recipe_outer(r, k), BIND_LANE);
-  recipe_split(r, k, TILE_HEIGHT, SPLIT_PEEL);
-  recipe_bind(r, k, BIND_REG);
+  Recipe registers = *r;
+  recipe_split(&registers, k, TILE_HEIGHT, SPLIT_PEEL);
+  recipe_bind(&registers, k, BIND_REG);
+  if (!registers.failed) *r = registers;  // elements with branches of their own come one by one
+}
+
+// Where registers would need branches of their own, with one accumulator.
+static void interleaved(Recipe *r, Name k, int chains) {
+  Recipe registers = *r;
+  schedule_interleaved(&registers, k, chains);
+  if (registers.failed && chains > 1)
+    schedule_interleaved(r, k, 1);
+  else
+    *r = registers;
 }
 
 static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
@@ -49,7 +61,7 @@ static void row_in_lanes(Recipe *r, const Axis *axis, bool long_rows) {
     return;
   case AXIS_REDUCE:
     if (kern_commutes(axis))
-      schedule_interleaved(r, axis->name, chains_of(axis));
+      interleaved(r, axis->name, chains_of(axis));
     else
       schedule_pieces(r, axis->name, long_rows);
     return;
