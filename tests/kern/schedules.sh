@@ -1069,5 +1069,21 @@ END
 "$flc" dump --explain bytes.fl > out
 some 'every fourth byte is picked by lanes of ours' '16 neighbouring points in lanes +<- choice 1' out
 
+cat > counted.fl << 'END'
+entry rows [n] [m] (xs: [n][m]u8) : [n]u8 =
+  map (\r -> let h = loop h = replicate 16 0u8 for x in r do h with [i64.u8 x] = h[i64.u8 x] + 1
+             in (loop (b, k) = (0, h[0]) for i in 1..<16 do if h[i] > k then (u8.i64 i, h[i]) else (b, k)).0) xs
+entry columns [n] [f] (xs: [n][f]u8) (g: [n]f32) : [f]f32 =
+  map (\j -> let bins = map (\r -> i64.u8 r[j]) xs
+             let sums = hist (+) 0f32 32 bins g
+             let counts = hist (+) 0i32 32 bins (replicate n 1)
+             in f32.maximum (map2 (\s c -> if c == 0 then 0 else s * s / f32.i32 c) sums counts)) (iota f)
+END
+"$flc" dump --recipes counted.fl > out
+sed -n '/^kernel rows.segmap /,/^$/p' out > out.rows
+sed -n '/^kernel columns.segmap /,/^$/p' out > out.columns
+some 'what points count at places that the data tell is counted one by one, but of few elements' '^  where m < (8|16)$' out.rows
+some '.. of columns as well' '^  where n < (8|16)$' out.columns
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -9,6 +9,9 @@ static const double vector_division = 10, vector_library = 22;
 // How many times as long a store takes where lanes store along rows of their own; and where these
 // are more than one vector has: caches lose lines of so many before these are full.
 static const double along_rows = 2, many_rows = 4;
+// .. where they store to arrays of their own at places that the data tell: what is loaded next, of
+// all lanes, waits for that, which points one after the other seldom do.
+static const double at_own_places = 4;
 // Lanes from any of two vectors.
 static const double vector_pick = 1.2;
 
@@ -362,10 +365,16 @@ static double cost_along_rows(const Cost *s, const Access *access, AxisSet set) 
   return rows_of_store(s, access, set) > MOST_LANES ? many_rows : along_rows;
 }
 
+static double cost_store_places(const Cost *s, const Access *access, AxisSet set) {
+  bool own = s->lanes && cost_over_lanes(s, vary_tensor(s->vary, access->tensor));
+  if (own && !cost_is_affine(s, access)) return at_own_places;
+  return cost_along_rows(s, access, set);
+}
+
 void cost_access(Cost *s, const Access *access, AxisSet value, bool load) {
   AxisSet set = cost_access_set(s, access) | value;
   double cycles = access_cycles(s, access, set, load) * cost_copies(s, set);
-  cost_add(s, load ? cycles : cycles * cost_along_rows(s, access, set));
+  cost_add(s, load ? cycles : cycles * cost_store_places(s, access, set));
   for (int i = 0; i < access->tensor->rank; i++)
     cost_term(s, access->index[i]);
 }

@@ -288,11 +288,12 @@ static const KernPlan *with_small_size(const Schedule *s, const Candidates *all,
 
 // ---- short rows
 
-// All innermost loops have fewer points than `most`.
+// All innermost loops have fewer points than `most`, but for those that are as long for all rows.
 static Recipe rows_are_short(const Schedule *s, int64_t most) {
   Recipe r = schedule_recipe(s);
   AxisStms axes = schedule_innermost(s->kern);
   for (int i = 0; i < axes.count; i++) {
+    if (axes.at[i]->u.axis->width->kind == TERM_CONST) continue;
     Recipe next = r;
     recipe_where_fewer(&next, axes.at[i]->u.axis->name, most);
     if (next.failed || next.condition != r.condition) r = next;
