@@ -38,6 +38,8 @@ ROWS = [
     ("convolution", "workers_everyday.fl", "convolved", ["[1000][1000]f32"]),
     ("pixels", "workers_everyday.fl", "edges", ["[1000][1000]f32"]),
     ("elimination", "workers_everyday.fl", "elimination", ["[300][301]f64"]),
+    ("filter both ways", "workers_everyday.fl", "both_ways", ["[1000][800]f32"]),
+    ("filter in turn", "workers_everyday.fl", "in_turn", ["[1000][1000]f32", "5i64"]),
     ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
 ]
 
