@@ -132,6 +132,21 @@ static const Exp *with_itself(const Exp *e) {
   return NULL;
 }
 
+static bool is_constant(Atom a, Prim value) {
+  return a.kind == ATOM_CONST && prim_identical(a.u.constant, value);
+}
+
+// x < least => false   greatest < x => false   least <= x => true   x <= greatest => true
+static const Exp *with_extreme(const Exp *e) {
+  PrimOp op = e->u.op.op;
+  PrimType type = e->u.op.type;
+  if (!prim_is_int(type) || (op != OP_LT && op != OP_LE)) return NULL;
+  Atom least = e->u.op.args[op == OP_LT], greatest = e->u.op.args[op == OP_LE];
+  bool decided =
+      is_constant(least, prim_lowest(type)) || is_constant(greatest, prim_highest(type));
+  return decided ? exp_atom(atom_bool(op == OP_LE)) : NULL;
+}
+
 static const Exp *fold(const Exp *e) {
   Prim args[3];
   for (int i = 0; i < op_arity(e->u.op.op); i++) {
@@ -542,6 +557,7 @@ static bool loses_failure(const Simplify *s, const Exp *e, const Exp *better) {
 static const Exp *value_anyway(const Simplify *s, const Exp *e) {
   const Exp *better = with_unit(e);
   if (!better) better = with_itself(e);
+  if (!better) better = with_extreme(e);
   if (!better) better = simplify_comparison(s, e);
   return loses_failure(s, e, better) ? NULL : better;
 }
