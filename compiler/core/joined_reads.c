@@ -1,11 +1,12 @@
 // let c = concat xs ys  in .. c[i] ..   =>  .. if i < n then xs[i] else ys[i - n] ..
-//   where c is made in a loop or an operator, is read element by element only, and no read is
-//   repeated: none stands in a loop or an operator that c is outside of
+//   where c is made in an operator, and is read element by element only, not in another operator
+//   within that
 //
 // Needs: Core, fused; binders unique.  Keeps: both.
 // Why: an array with an element more (`let ends = starts ++ [n] in ends[v + 1] - ends[v]`) was
 // copied by each point that asks for two of its elements, where that stands in a branch, which
-// hoisting does not let it leave.
+// hoisting does not let it leave; or before each search in it.  Inner operators may run in vectors,
+// or in parallel, which conditions would get into the way of.
 //
 // Arrays of a known length become scalars elsewhere (straight.h).
 #include "core/bounds.h"
@@ -15,7 +16,7 @@ enum { MOST_PARTS = 4, MOST_READS = 8 };  // each read is a condition for each p
 
 typedef struct JoinedRead {
   int mentions, elements;
-  int level;  // how many loops and operators are around the array
+  int level;  // how many operators are around the array
 } JoinedRead;
 
 typedef struct JoinedReads {
@@ -59,10 +60,11 @@ static void note_joined_reads(CoreVisitor *v, const Body *body) {
   JoinedReads *j = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     note_joined_stm(j, &body->stms[i]);
-    bool repeats = body->stms[i].exp->kind != EXP_IF;
-    j->level += repeats;
+    ExpKind kind = body->stms[i].exp->kind;
+    bool is_operator = kind != EXP_IF && kind != EXP_LOOP;
+    j->level += is_operator;
     core_visit_stm(v, &body->stms[i]);
-    j->level -= repeats;
+    j->level -= is_operator;
   }
   for (int i = 0; i < body->result_count; i++)
     note_joined_mention(v, body->results[i]);
