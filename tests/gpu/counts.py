@@ -92,6 +92,8 @@ CASES = [
     ("greatest_four", ["[256][64]f32"], "", ""),
     ("determinants", ["[2048][3][3]f32"], "", ""),
     ("smoothed_rows", ["[128][32]f32"], "smoothed_rows.top_0=T", ""),
+    ("life", ["[64][256]u8"], "life.top_0=F,life.intra_1=F,life.top_2=T", SHARED),
+    ("torus", ["[64][256]f32"], "torus.top_0=F,torus.intra_1=F", SHARED),
 ]
 
 

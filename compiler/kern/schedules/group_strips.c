@@ -138,11 +138,30 @@ static void count_strip_loads(StripSchedule *s) {
   }
 }
 
+static bool takes_remainder(const Term *t) {
+  const Term *operands[3];
+  if (t->kind == TERM_OP && (t->u.op.op == OP_MOD || t->u.op.op == OP_REM)) return true;
+  int count = term_operands(t, operands);
+  for (int i = 0; i < count; i++)
+    if (takes_remainder(operands[i])) return true;
+  return false;
+}
+
+static bool is_in_ring(const StripSchedule *s) {
+  vec_each (const StripLoad *, load, &s->loads)
+    for (int d = 0; d < load->access->tensor->rank; d++) {
+      const Term *whole = term_inlined(s->lets, load->access->index[d]);
+      if (whole && takes_remainder(whole)) return true;
+    }
+  return false;
+}
+
 // Do points of a column need much less together than each by itself?  In three dimensions and more,
-// where to find a point takes as many instructions as some loads, a sixth will do.
+// or in rings, where to find a point takes as many instructions as some loads, a sixth will do.
 static bool gains_from_strips(const StripSchedule *s) {
   if (s->all < (int64_t)LEAST_LOADS * ROWS) return false;
-  return s->of.grid > 2 ? 5 * s->all >= 6 * s->needed : 7 * s->all >= 10 * s->needed;
+  return s->of.grid > 2 || is_in_ring(s) ? 5 * s->all >= 6 * s->needed
+                                         : 7 * s->all >= 10 * s->needed;
 }
 
 // Is at least a quarter of what a point loads the same for all layers?
@@ -229,6 +248,7 @@ static Recipe in_strips(const StripSchedule *s, int layers) {
   Name row = s->of.row->name;
   r.step.groups = true;
   unroll_windows(&r, s, ROWS * layers);
+  r.kern = kern_simple_remainders_of_rows(s->c, r.kern, s->of.row->index, ROWS);
   recipe_split(&r, row, ROWS, SPLIT_OVERLAP);
   if (layers > 1) recipe_split(&r, s->of.layer->name, layers, SPLIT_OVERLAP);
   order_strips(&r, s, layers > 1);

@@ -154,16 +154,17 @@ static const KernPlan *plan_of_blocks(Compiler *c, const KernSeg *seg, const Ker
   return plans;
 }
 
+// `rings`: the kernel with divisions, of which strips see more.
 static const KernPlan *plan_of_lines(Compiler *c, const KernSeg *seg, const Kern *kern,
-                                     const Term *checks) {
+                                     const Kern *rings, const Term *checks) {
   const KernPlan *pairs = kern_schedule_group_pairs(c, seg, kern, checks);
   if (pairs) return pairs;
-  const KernPlan *straight = kern_schedule_group_strips(c, seg, kern, checks, true);
+  const KernPlan *straight = kern_schedule_group_strips(c, seg, rings, checks, true);
   if (straight) return straight;
   const KernPlan *shared = kern_schedule_group_shared(c, seg, kern, checks);
   if (shared) return shared;
   const KernPlan *rows = kern_schedule_group_rows(c, seg, kern, checks);
-  return rows ? rows : kern_schedule_group_strips(c, seg, kern, checks, false);
+  return rows ? rows : kern_schedule_group_strips(c, seg, rings, checks, false);
 }
 
 static const KernPlan *plan_of_unstaged(Compiler *c, const KernSeg *seg, const Kern *kern,
@@ -176,12 +177,14 @@ const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg) {
   if (seg->kind != SEG_MAP) return NULL;
   const Term *checks;
   bool may_stage;
-  const Kern *kern =
+  const Kern *rings =
       kern_choose(c, kern_drop_known_checks(c, kern_inline_short(c, seg->kern)));
-  kern = kern_simple_remainders(c, group_checked_by_host(c, kern, &checks, &may_stage));
-  if (!may_stage) return plan_of_unstaged(c, seg, kern, checks);
+  rings = group_checked_by_host(c, rings, &checks, &may_stage);
+  if (!may_stage) return plan_of_unstaged(c, seg, rings, checks);
+  const Kern *kern = kern_simple_remainders(c, rings);
   const KernPlan *blocks = plan_of_blocks(c, seg, kern, checks),
-                 *lines = plan_of_lines(c, seg, kern_load_early(c, kern), checks);
+                 *lines = plan_of_lines(c, seg, kern_load_early(c, kern),
+                                        kern_load_early(c, rings), checks);
   if (!blocks || !lines) return blocks ? blocks : lines;
   // Where blocks would be half empty; what is left of `lines` is for few points, which have caches.
   KernPlan *narrow = mem_copy(lines, sizeof *lines);

@@ -1,7 +1,7 @@
 // x / 3, x % 3        =>  as C divides, where x is not negative
 // (x + 1) % m         =>  x + 1 < m ? x + 1 : 0, where 0 <= x < m
 // (x + y) % m         =>  x + y < m ? x + y : x + y - m, where both are
-// (x - 1 + m) % m     =>  x > 0 ? x - 1 : m - 1, and (x + m + 1) % m likewise
+// (x - 1 + m) % m     =>  x > 0 ? x - 1 : m - 1, and (x + m + 1) % m likewise; two places away, too
 // x / p, x % p        =>  x >> k, x & (p - 1), where p = 1 << k or a product of such, and positive
 //
 // What loops carry counts as such if it begins so and each round keeps it so: the digits of a
@@ -13,6 +13,7 @@
 #include "kern/tidy/tidy.h"
 
 enum { REMAINDER_FUEL = 24 };
+enum { FAR_PLACE = 2 };  // in a ring; each step doubles the text
 
 // What a loop carries, at first and from round to round.
 typedef struct Carried {
@@ -27,6 +28,8 @@ typedef struct Remainders {
   Map *carried;       // Var -> const Carried *
   Map *widths;        // Var -> const Term *: of axes, by their indices
   Map *assumed;       // Var -> itself: carried, while its next value is looked at
+  const Var *row;     // the index of rows that read the same places; NULL: of none
+  int64_t least;      // how many rows there are at least
 } Remainders;
 
 // ---- what is not negative
@@ -147,16 +150,40 @@ static bool find_next_place(Remainders *r, const Term *t, const Term *m, NextPla
   return out->x != NULL;
 }
 
-// The place before, or behind, of m that form a ring; or NULL.  Rounded down, or not negative.
+// Of m that form a ring.
+static const Term *place_behind(const Term *x, const Term *m) {
+  const Term *next = term_add(x, term_i64(1));
+  return term_select(term_less(next, m), next, term_i64(0));
+}
+
+static const Term *place_before(const Term *x, const Term *m) {
+  const Term *one = term_i64(1);
+  return term_select(term_less(term_i64(0), x), term_sub(x, one), term_sub(m, one));
+}
+
+// Written alike for all places: compilers see where those of neighbouring rows are the same.
+static const Term *place_of_row(const Term *x, int64_t by, const Term *m) {
+  const Term *at = by ? term_add(x, term_i64(by)) : x;
+  return term_select(term_less(at, term_i64(0)), term_add(at, m),
+                     term_select(term_less(at, m), at, term_sub(at, m)));
+}
+
+// The place one or two before, or behind, of m that form a ring; or NULL.  Rounded down, or not
+// negative but for m = 1, where that is the same.
 static const Term *next_place(Remainders *r, const Term *t, const Term *m, bool down) {
   NextPlace p;
-  const Term *zero = term_i64(0), *one = term_i64(1);
   if (!is_never_negative(r, m) || !find_next_place(r, t, m, &p)) return NULL;
   bool fits = p.times == 1 || (p.times == 0 && (down || p.by >= 0));
-  if (!fits || p.by < -1 || p.by > 1) return NULL;
-  const Term *last = term_sub(m, one), *next = term_add(p.x, one);
-  if (p.by < 0) return term_select(term_less(zero, p.x), term_sub(p.x, one), last);
-  return p.by ? term_select(term_less(next, m), next, zero) : p.x;
+  if (!fits) return NULL;
+  bool is_row = r->row && p.x->kind == TERM_VAR && p.x->u.var == r->row;
+  if (is_row && p.by <= r->least && -p.by <= r->least) return place_of_row(p.x, p.by, m);
+  if (p.by < -FAR_PLACE || p.by > FAR_PLACE) return NULL;
+  const Term *place = p.x;
+  for (; p.by > 0; p.by--)
+    place = place_behind(place, m);
+  for (; p.by < 0; p.by++)
+    place = place_before(place, m);
+  return place;
 }
 
 // ---- division by powers of two
@@ -255,18 +282,25 @@ static void see_remainder_stm(KernVisitor *v, const KernStm *stm) {
     see_carried(r, axis->params, axis->inits, axis->body, axis->param_count);
 }
 
-const Kern *kern_simple_remainders(Compiler *c, const Kern *kern) {
+const Kern *kern_simple_remainders_of_rows(Compiler *c, const Kern *kern, const Var *row,
+                                           int64_t least) {
   Remainders r = { .mapper = { .c = c, .term = map_remainders, .block = kern_map_block },
                    .naturals = sum_naturals(kern),
                    .starts = kern->starts,
                    .lets = map_new(NULL),
                    .carried = map_new(NULL),
                    .widths = map_new(NULL),
-                   .assumed = map_new(NULL) };
+                   .assumed = map_new(NULL),
+                   .row = row,
+                   .least = least };
   r.mapper.state = &r;
   KernVisitor v = { .stm = see_remainder_stm, .state = &r };
   kern_visit_block(&v, kern->body);
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = kern_map_block(&r.mapper, kern->body);
   return out;
+}
+
+const Kern *kern_simple_remainders(Compiler *c, const Kern *kern) {
+  return kern_simple_remainders_of_rows(c, kern, NULL, 0);
 }

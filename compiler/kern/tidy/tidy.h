@@ -39,6 +39,10 @@ const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 // The kernel without divisions that comparisons do, and with those of C where numbers are not
 // negative (remainders.c).
 const Kern *kern_simple_remainders(Compiler *c, const Kern *kern);
+// The same for an axis, of `least` rows at least, whose neighbours read places of a ring that are
+// the same in part.
+const Kern *kern_simple_remainders_of_rows(Compiler *c, const Kern *kern, const Var *row,
+                                           int64_t least);
 
 // The kernel with one comparison in the place of two where an index is checked.
 const Kern *kern_compare_once(Compiler *c, const Kern *kern);
