@@ -194,7 +194,7 @@ refused triangle.segmap 'i must have 4 points, and how many it has is found insi
 
 # ---- permute
 refused product.segmap 'the axes are not one directly in the other' 'permute k n'
-refused rotated.segmap 'n has more in it than an axis' 'permute k_3 n'
+refused rotated.segmap 'n has more in it than an axis' 'permute k_2 n'
 refused prefixes.segmap 'n and k cannot change places: they do not do the same' 'permute k n'
 refused carried_twice.segmap 'k and k_2 cannot change places: values go from point to point' 'permute k_2 k'
 refused product.segmap 'm0 and m cannot change places: the inner width depends on the outer index' 'bind m to seq' 'split m by 4 short' 'permute m m0'
