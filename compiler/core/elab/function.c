@@ -31,8 +31,7 @@ typedef struct FunctionMemo {
   const Val *result;         // the structure of its result
   const struct LiftedConstants *lifted;
   bool has_branches;
-  Map *
-      is_short;  // literals among the arguments -> whether too little is left for a call: bool *
+  Map *is_short;  // literals among the arguments -> bool *: is too little left for a call?
   int long_tries;
 } FunctionMemo;
 

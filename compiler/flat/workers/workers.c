@@ -743,9 +743,8 @@ static void spread_caller(Spread *s, const Entry *entry, const Wholes *wholes,
   give_blocks(s, &b, out, mem_copy(wholes->body->results, bytes));
 }
 
-enum {
-  MOST_RESTARTS = 8
-};  // arrays that the pass itself makes have other names each time
+// Arrays that the pass itself makes have other names each time.
+enum { MOST_RESTARTS = 8 };
 
 static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
   Entry *out = mem_copy(entry, sizeof *entry);
