@@ -31,7 +31,7 @@ typedef struct FunctionMemo {
   const Val *result;         // the structure of its result
   const struct LiftedConstants *lifted;
   bool has_branches;
-  Map *is_short;  // literals among the arguments -> bool *: is too little left for a call?
+  Map *is_short;  // literals among the arguments -> bool *: is too little left?
   int long_tries;
 } FunctionMemo;
 
