@@ -45,6 +45,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "prop",
     "warn",
     "unsafe",
+    "exact",
     NULL,
   };
   static const char *const idle[] = {

@@ -38,14 +38,15 @@ const Val *elab_constant(Elab *e, const Binding *binding) {
   if (known) return known;
   Builder *b = e->b;
   const StmAttrs *attrs = frame->outer->attrs;
-  int deriving = e->deriving;
-  e->deriving = 0;
+  int deriving = e->deriving, exact = e->exact;
+  e->deriving = e->exact = 0;
   e->b = frame->outer;
   e->b->attrs = NULL;
   const Val *f = elab_function_value(binding->function, binding, NULL);
   const Val *v = elab_body_of(e, f->u.closure, binding->name);
   frame->outer->attrs = attrs;
   e->deriving = deriving;
+  e->exact = exact;
   e->b = b;
   map_put(frame->constants, binding, v);
   return v;
@@ -240,6 +241,7 @@ void elab_return_to(Elab *e, const ElabPlace *place) {
   e->calls = place->state.calls;
   e->stacks = place->state.stacks;
   e->deriving = place->state.deriving;
+  e->exact = place->state.exact;
   e->steps = place->state.steps;
   e->b->attrs = place->attrs;
   e->b->loc = place->loc;
@@ -297,7 +299,9 @@ static const Val *call_with_attrs(Elab *e, const Closure *f, const char *name) {
   const StmAttrs *attrs = b->attrs;
   int before = b->stms.count;
   if (f->attrs) b->attrs = f->attrs;
+  e->exact += f->is_exact;
   const Val *v = call(e, f, name);
+  e->exact -= f->is_exact;
   b->attrs = attrs;
   if (f->is_unsafe) elab_uncheck(e, before);
   return v;

@@ -643,6 +643,7 @@ static const Entry *elaborate_entry(Elab *e, const AstDecl *decl) {
   e->depth = 0;
   e->calls = NULL;
   e->deriving = 0;
+  e->exact = 0;
   e->self = decl->u.value.name;
   e->steps = 0;
   if (setjmp(e->stop)) return NULL;

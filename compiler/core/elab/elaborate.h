@@ -82,6 +82,7 @@ struct Closure {
   Loc loc;
   const StmAttrs *attrs;  // given to what the call emits, or NULL
   bool is_unsafe;         // whether that is unchecked
+  bool is_exact;          // whether its quotients and roots are rounded correctly
   const Val *const *args;
   int arg_count;
 };
@@ -147,6 +148,7 @@ struct Elab {
   Vec(const Function *) emitted;
   Name self;     // the entry point being elaborated
   int deriving;  // functions to be differentiated around what is being evaluated
+  int exact;     // #[exact] around it
   Map *acc_ops;  // name of an accumulator -> Val: the operator of its writes
   long steps;
   jmp_buf stop;

@@ -25,9 +25,23 @@ static const Exp *op_exp(PrimOp op, const Atom *args) {
   return exp_op3(op, args[0], args[1], args[2]);
 }
 
+static bool is_rounded_on_gpus(PrimOp op, Atom arg) {
+  return (op == OP_DIV || op == OP_SQRT) && atom_type(arg).elem == PRIM_F32;
+}
+
+// #[exact]: f64 has more than twice the digits, so that to round twice is to round once
+// (S. Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3), 1995).
+static Atom in_f64(Elab *e, const char *name, PrimOp op, const Atom *args) {
+  Atom wide[2];
+  for (int i = 0; i < op_arity(op); i++)
+    wide[i] = elab_convert(e, NULL, PRIM_F64, args[i]);
+  return elab_convert(e, name, PRIM_F32, elab_op(e, NULL, op, wide));
+}
+
 Atom elab_op(Elab *e, const char *name, PrimOp op, const Atom *args) {
   Atom folded;
   if (fold(op, args, &folded)) return folded;
+  if (e->exact && is_rounded_on_gpus(op, args[0])) return in_f64(e, name, op, args);
   return elab_emit(e, name, op_name(op), op_exp(op, args));
 }
 

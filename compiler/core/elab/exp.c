@@ -266,22 +266,24 @@ static const Val *trace(Elab *e, Scope *s, const AstExp *exp) {
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   int before = e->b->stms.count;
   bool is_unsafe = !strcmp(exp->u.attr.attr->name, "unsafe");
+  bool is_exact = !strcmp(exp->u.attr.attr->name, "exact");
   if (!strcmp(exp->u.attr.attr->name, "trace")) return trace(e, s, exp);
   if (is_blank(exp->u.attr.attr)) {
     const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
     return val_map(e, shape, blank_leaf, &want);
   }
   const StmAttrs *outer = want.attrs ? want.attrs : e->b->attrs;
-  want.attrs = is_unsafe ? want.attrs : elab_attr(exp->u.attr.attr, outer);
+  want.attrs = is_unsafe || is_exact ? want.attrs : elab_attr(exp->u.attr.attr, outer);
+  e->exact += is_exact;
   const Val *v = elab_exp(e, s, exp->u.attr.exp, want);
+  e->exact -= is_exact;
   elab_warn(e, exp->u.attr.attr, before);
   if (is_unsafe) elab_uncheck(e, before);
   if (v->kind != VAL_CLOSURE) return v;
   Closure f = *v->u.closure;
-  if (is_unsafe)
-    f.is_unsafe = true;
-  else
-    f.attrs = want.attrs;
+  f.is_unsafe |= is_unsafe;
+  f.is_exact |= is_exact;
+  if (!is_unsafe && !is_exact) f.attrs = want.attrs;
   return val_closure(mem_copy(&f, sizeof f));
 }
 

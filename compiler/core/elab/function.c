@@ -54,7 +54,7 @@ static bool has_attr(const Binding *binding, const char *name) {
 
 static bool is_candidate(const Closure *f) {
   const Binding *binding = f->binding;
-  if (!binding || !binding->is_top || f->env || f->attrs || f->is_unsafe ||
+  if (!binding || !binding->is_top || f->env || f->attrs || f->is_unsafe || f->is_exact ||
       binding->sizes.count)
     return false;
   if (!binding->loc.file || binding->loc.file->built_in) return false;
@@ -278,7 +278,7 @@ static bool is_short_here(Elab *e, const Closure *f, FunctionMemo *memo) {
 }
 
 const Val *elab_residual_call(Elab *e, const Closure *f, const char *name) {
-  if (e->deriving || !is_candidate(f)) return NULL;
+  if (e->deriving || e->exact || !is_candidate(f)) return NULL;
   FunctionMemo *memo = memo_of(e, f);
   if (!memo->function || is_short_here(e, f, memo)) return NULL;
   AtomVec args = { 0 };
