@@ -77,7 +77,8 @@ static bool select(const IndexStep *a, Slot array, char **base, int64_t *shape,
     if (reads) *base += dim->start->i * slot_strides(array)[d];
     if (!dim->is_slice) continue;
     shape[kept] = dim->count->i;
-    strides[kept++] = dim->stride->i * slot_strides(array)[d];
+    int64_t stride = dim->count->i > 1 ? dim->stride->i : 1;  // else of any size
+    strides[kept++] = stride * slot_strides(array)[d];
   }
   return true;
 }
