@@ -260,13 +260,51 @@ static bool bind_argument(Check *k, const AstTypeParam *param, const AstTypeArg 
              arg->size ? check_size(k, arg->size) : any_argument(k, param, arg));
     return true;
   }
-  const Type *type = check_type(k, arg->type);
-  if (param->kind != TYPE_PARAM_LIFTED && !unify_first_order(k, type)) {
-    error(k->c, arg->loc, "`%s` cannot be a function here", param->name);
+  vec_push(&s->types, param->binding);
+  vec_push(&s->to_types, check_type(k, arg->type));
+  return true;
+}
+
+// An abstract type may have its arguments in arrays.
+static bool has_functions_in_arrays(Check *k, const Type *type) {
+  type = type_resolve(type);
+  switch (type->kind) {
+  case TYPE_PRIM:
+  case TYPE_VAR: return false;
+  case TYPE_PARAM: return type->args && !unify_first_order(k, type->args);
+  case TYPE_ARRAY: return !unify_first_order(k, type->u.array.elem);
+  case TYPE_FUNCTION:
+    return has_functions_in_arrays(k, type->u.function.from) ||
+           has_functions_in_arrays(k, type->u.function.to);
+  case TYPE_RECORD:
+    for (int i = 0; i < type->u.record.count; i++)
+      if (has_functions_in_arrays(k, type->u.record.fields[i].type)) return true;
     return false;
   }
-  vec_push(&s->types, param->binding);
-  vec_push(&s->to_types, type);
+  return false;
+}
+
+static bool may_be_a_function(Check *k, const TypeDef *def, const Binding *param,
+                              const Type *arg) {
+  TypeSubst s = { 0 };
+  vec_push(&s.types, param);
+  vec_push(&s.to_types, arg);
+  return !has_functions_in_arrays(k, type_substitute(k, &s, def->type));
+}
+
+// An abbreviation stands for its type: `type^ pair 'a = (a, a)` may be one of functions.
+static bool check_functions(Check *k, const AstType *type, const TypeDef *def,
+                            const TypeSubst *s) {
+  for (int i = 0, at = 0; i < type->u.name.args.count; i++) {
+    const AstTypeParam *param = &def->params->at[i];
+    if (param->kind == TYPE_PARAM_SIZE) continue;
+    const Type *arg = s->to_types.at[at++];
+    if (param->kind == TYPE_PARAM_LIFTED || unify_first_order(k, arg)) continue;
+    if (may_be_a_function(k, def, param->binding, arg)) continue;
+    error(k->c, type->u.name.args.at[i].loc, "`%s` cannot be a function here",
+          param->name);
+    return false;
+  }
   return true;
 }
 
@@ -337,6 +375,7 @@ static const Type *check_name(Check *k, const AstType *type) {
   for (int i = 0; i < given; i++)
     if (!bind_argument(k, &def->params->at[i], &type->u.name.args.at[i], &s))
       return type_error(k, type->loc);
+  if (!check_functions(k, type, def, &s)) return type_error(k, type->loc);
   const Type *of = type_renew_anonymous(k, def->type);
   return named(given ? type_substitute(k, &s, of) : of, def);
 }
