@@ -42,6 +42,28 @@ static Name *field_names(const Type *record) {
   return names;
 }
 
+static bool is_array_of_param(const Binding *constant, const Type *type) {
+  if (type->kind != TYPE_ARRAY) return false;
+  while (type->kind == TYPE_ARRAY)
+    type = type_resolve(type->u.array.elem);
+  for (int i = 0; type->kind == TYPE_PARAM && i < constant->types.count; i++)
+    if (type->u.param == constant->types.at[i]) return true;
+  return false;
+}
+
+// An array of elements of any type, as in `def none 'a : []a = []`, has none that an update could
+// change.
+static const Alias *constant_alias(const Binding *constant, const Type *type,
+                                   const Alias *alias) {
+  type = type_resolve(type);
+  if (is_array_of_param(constant, type)) return NULL;
+  if (type->kind != TYPE_RECORD) return alias;
+  const Alias **fields = new_array(const Alias *, type->u.record.count);
+  for (int i = 0; i < type->u.record.count; i++)
+    fields[i] = constant_alias(constant, type->u.record.fields[i].type, alias);
+  return alias_record(field_names(type), fields, type->u.record.count);
+}
+
 // A constant at top level, of any type or size too, is a root that nobody may consume, and so is
 // what a function gives that gives a constant.
 static const Alias *top_alias(Consume *u, const Binding *binding, const Type *type) {
@@ -49,7 +71,7 @@ static const Alias *top_alias(Consume *u, const Binding *binding, const Type *ty
   if (!binding->is_top || functions || !type_shares(type)) return NULL;
   Root *root = new_node(Root, .kind = ROOT_TOP, .binding = binding,
                         .id = u->k->c->next_id++, .depth = -1);
-  const Alias *alias = alias_of_root(root);
+  const Alias *alias = constant_alias(binding, binding->type, alias_of_root(root));
   map_put(u->aliases, binding, alias);
   return alias;
 }
