@@ -325,6 +325,8 @@ const Size *size_rebuild(const SizeTree *tree, const Size *const *parts);
 const Size *size_binary(SizeOp op, const Size *a, const Size *b);
 // Equal as they stand, without binding variables.
 bool size_equal(const Size *a, const Size *b);
+// Equal in a way that unify_sizes takes: n - 1 + 1 and n are not.
+bool size_unified(const Size *a, const Size *b);
 // Makes the sizes equal, or puts off what cannot be decided yet.
 bool unify_sizes(Check *k, const Size *expected, const Size *actual);
 bool size_can_enter(Check *k, const Size *size,

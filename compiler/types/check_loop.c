@@ -112,7 +112,7 @@ static bool keeps(LoopSizes *l, const Place *place) {
   if (other) return !other->varies;
   if (is_open_size(body) && !size_resolve(body)->u.var->loop) return true;
   return size_level(body) <= l->k->level &&
-         (size_equal(body, initial) || size_same_at_first(body, initial));
+         (size_unified(body, initial) || size_same_at_first(body, initial));
 }
 
 // Starts from the assumption that all sizes are kept, and takes back what is refuted, until

@@ -262,6 +262,10 @@ bool size_equal(const Size *a, const Size *b) {
   return poly_solve(a, b, &var, &value) == POLY_EQUAL;
 }
 
+bool size_unified(const Size *a, const Size *b) {
+  return size_equal(a, b) && size_alike(a, b);
+}
+
 // Equates sizes, if they have the same form part by part.
 static bool unify_forms(Check *k, const Size *e, const Size *a) {
   int before = k->equations.count;

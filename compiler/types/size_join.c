@@ -17,7 +17,7 @@ static bool in_loop(const Size *size) {
 }
 
 bool size_same_at_first(const Size *a, const Size *b) {
-  return (in_loop(a) || in_loop(b)) && size_equal(size_initial(a), size_initial(b));
+  return (in_loop(a) || in_loop(b)) && size_unified(size_initial(a), size_initial(b));
 }
 
 // What is not open stands there as the initial value's size: names in it may end before the loop.
