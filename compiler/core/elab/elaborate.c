@@ -307,9 +307,9 @@ static void add_param(EntryBuild *b, const AstPat *pat) {
 
 // ---- checks of computed sizes
 
-static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
+// Lets the leaf pass through the check; the size that the type says.
+static Atom require_size(EntryBuild *b, const SizeCheck *check, Atom *leaf) {
   Elab *e = b->e;
-  CoreType type = atom_type(leaf);
   Atom wanted = size_eval(e, (SizeIn){ check->size, b->scope.env });
   Message m = message_new();
   message_text(&m, text_format("entry point arguments have invalid sizes: parameter %s "
@@ -319,10 +319,16 @@ static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
   message_text(&m,
                text_format(", but its type says %s, which is ", size_text(check->size)));
   message_value(&m, wanted);
-  elab_assert(e, elab_op2(e, OP_EQ, check->actual, wanted), &m, &leaf, 1);
+  elab_assert(e, elab_op2(e, OP_EQ, check->actual, wanted), &m, leaf, 1);
+  return wanted;
+}
+
+static Atom checked_leaf(EntryBuild *b, const SizeCheck *check, Atom leaf) {
+  CoreType type = atom_type(leaf);
+  Atom wanted = require_size(b, check, &leaf);
   Atom *dims = mem_copy(type.dims, (size_t)type.rank * sizeof *dims);
   dims[check->dim] = wanted;
-  return elab_fit(e, leaf, dims);
+  return elab_fit(b->e, leaf, dims);
 }
 
 typedef struct Checked {
@@ -419,6 +425,13 @@ static void check_rows(Elab *e, Atom *leaf) {
     message_text(&m, " is invalid (a negative size)");
     elab_assert(e, elab_op2(e, OP_LE, atom_i64(0), type.dims[k]), &m, leaf, 1);
   }
+}
+
+// Arguments are checked whether or not the results need their elements.
+static void check_sizes_anyway(EntryBuild *b, AtomVec *results) {
+  if (!results->count) return;
+  vec_each (const SizeCheck *, check, &b->checks)
+    if (check->leaf < b->leaves.count) require_size(b, check, &results->at[0]);
 }
 
 // The body's results: the sizes that only it knows, then the leaves.
@@ -594,6 +607,7 @@ static const Entry *finish(EntryBuild *b, const Val *v) {
   fit_results(b, type, v, &r.leaves);
   vec_each (Atom *, leaf, &r.leaves)
     check_rows(e, leaf);
+  check_sizes_anyway(b, &r.leaves);
   const CoreType *types = result_types(b, &r);
   Entry *entry = new (Entry);
   *entry = (Entry){ .name = b->decl->u.value.name,
