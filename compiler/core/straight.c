@@ -35,14 +35,24 @@ void straight_bind(Straight *s, const Var *var, Atom atom) {
   map_put(s->atoms, var, mem_copy(&atom, sizeof atom));
 }
 
+// With sizes that are constants in this round of a loop only: 3 - i.
+static CoreType known_type(Straight *s, CoreType type) {
+  Atom *dims = new_array(Atom, type.rank + 1);
+  for (int d = 0; d < type.rank; d++)
+    dims[d] = straight_whole(s, type.dims[d]);
+  return (CoreType){ type.elem, type.rank, dims };
+}
+
 void straight_bind_elements(Straight *s, const Var *var, const Atom *at, int count) {
   if (var->type.rank == 0) {
     straight_bind(s, var, at[0]);
     return;
   }
+  CoreType type = known_type(s, var->type);
+  if (straight_size(type, INT_MAX) != count) *s->budget = -1;
   map_put(s->atoms, var, NULL);
   map_put(s->elements, var,
-          new_node(ArrayParts, .type = var->type,
+          new_node(ArrayParts, .type = type,
                    .at = mem_copy(at, (size_t)count * sizeof *at), .count = count));
 }
 
@@ -198,7 +208,8 @@ static bool update_elements(Straight *s, const Stm *stm) {
 static bool rearrange_elements(Straight *s, const Stm *stm) {
   const ArrayParts *of = straight_known(s, stm->exp->u.rearrange.array);
   if (!of) return false;
-  CoreType made = stm->binders[0]->type;
+  CoreType made = known_type(s, stm->binders[0]->type);
+  if (straight_size(made, INT_MAX) != of->count) return false;
   Atom *at = new_array(Atom, of->count), *place = new_array(Atom, made.rank);
   for (int k = 0; k < of->count; k++) {
     place_of(made, k, place);
