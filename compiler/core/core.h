@@ -551,6 +551,8 @@ void core_visit_body(CoreVisitor *v, const Body *body);  // statements and resul
 // How often the body's statements and results mention each variable, at any depth, but in types:
 // Var -> int *.
 struct Map *core_uses(const Body *body);
+// Is `from`, which becomes the array `var`, of its size, and is that the only use of it?
+bool core_is_made_of(const struct Map *uses, const Var *var, Atom from);
 
 // A substitution: variables to atoms.
 typedef struct Subst Subst;

@@ -375,3 +375,11 @@ Map *core_uses(const Body *body) {
   count_uses(&v, body);
   return v.state;
 }
+
+bool core_is_made_of(const Map *uses, const Var *var, Atom from) {
+  if (from.kind != ATOM_VAR || from.u.var->type.rank != var->type.rank) return false;
+  for (int d = 0; d < var->type.rank; d++)
+    if (!atom_equal(var->type.dims[d], from.u.var->type.dims[d])) return false;
+  const int *count = map_get(uses, from.u.var);
+  return count && *count == 1;
+}

@@ -67,6 +67,28 @@ static void each_of_launch(const ImpStm *stm, ImpExpFn fn, void *state) {
   each_count(imp_kernel_arrays(kernel, MEM_LOCAL), fn, state);
 }
 
+static void each_of_guard(const ImpStm *stm, ImpExpFn fn, void *state) {
+  each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes,
+                              stm->u.guard.step, stm->u.guard.roundings },
+          4, fn, state);
+  for (int i = 0; i < stm->u.guard.result_count; i++)
+    if (stm->u.guard.results[i].is_array)
+      each_of(stm->u.guard.results[i].arr.shape, stm->u.guard.results[i].arr.rank, fn,
+              state);
+}
+
+static void each_of_gather(const ImpStm *stm, ImpExpFn fn, void *state) {
+  const ImpExp *all[] = { stm->u.gather.value,  stm->u.gather.workers,
+                          stm->u.gather.total,  stm->u.gather.start,
+                          stm->u.gather.count,  stm->u.gather.row,
+                          stm->u.gather.before, stm->u.gather.after,
+                          stm->u.gather.first,  stm->u.gather.rows,
+                          stm->u.gather.outer,  stm->u.gather.columns,
+                          stm->u.gather.room,   stm->u.gather.points,
+                          stm->u.gather.unit,   stm->u.gather.later };
+  each_of(all, sizeof all / sizeof *all, fn, state);
+}
+
 void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   switch (stm->kind) {
   case IMP_DECLARE: each_of(&stm->u.declare.value, 1, fn, state); return;
@@ -94,29 +116,11 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_ALLOC: each_of(&stm->u.alloc.count, 1, fn, state); return;
   case IMP_LAUNCH: each_of_launch(stm, fn, state); return;
   case IMP_READ: each_of(&stm->u.read.index, 1, fn, state); return;
-  case IMP_GUARD:
-    each_of((const ImpExp *[]){ stm->u.guard.par, stm->u.guard.local_bytes,
-                                stm->u.guard.step, stm->u.guard.roundings },
-            4, fn, state);
-    for (int i = 0; i < stm->u.guard.result_count; i++)
-      if (stm->u.guard.results[i].is_array)
-        each_of(stm->u.guard.results[i].arr.shape, stm->u.guard.results[i].arr.rank, fn,
-                state);
-    return;
+  case IMP_GUARD: each_of_guard(stm, fn, state); return;
   case IMP_SPLIT:
     each_of((const ImpExp *[]){ stm->u.split.par, stm->u.split.width }, 2, fn, state);
     return;
-  case IMP_GATHER:
-    each_of((const ImpExp *[]){ stm->u.gather.value, stm->u.gather.workers,
-                                stm->u.gather.total, stm->u.gather.start,
-                                stm->u.gather.count, stm->u.gather.row,
-                                stm->u.gather.before, stm->u.gather.after,
-                                stm->u.gather.first, stm->u.gather.rows,
-                                stm->u.gather.outer, stm->u.gather.columns,
-                                stm->u.gather.room, stm->u.gather.points,
-                                stm->u.gather.unit, stm->u.gather.later },
-            16, fn, state);
-    return;
+  case IMP_GATHER: each_of_gather(stm, fn, state); return;
   case IMP_BARRIER:
   case IMP_COMMENT:
   case IMP_DECLARE_MEM:

@@ -118,6 +118,21 @@ if [ "$(grep -c 'xss_[0-9]*\[.*i_[0-9]* \* (layout_[0-9]* ? 1i64 :' layouts.imp)
   failed=1
 fi
 
+# Quotients and roots under #[exact] are computed in f64, also in what is called there.
+cat > exact.fl << 'END_OF_PROGRAM'
+def inverse (x: f32) : f32 = 1 / x
+entry quotients [n] (xs: [n]f32) : [n]f32 = map (\x -> #[exact] inverse (f32.sqrt x)) xs
+entry roots [n] (xs: [n]f32) : [n]f32 = map (#[exact] \x -> f32.sqrt x) xs
+entry others [n] (xs: [n]f32) : [n]f32 = map (\x -> inverse (f32.sqrt x)) xs
+END_OF_PROGRAM
+"$flc" dump exact.fl --after imp --code gpu > exact.imp || exit 1
+if [ "$(grep -c ': f64 = (1.0f64 / ' exact.imp)" != 1 ] || [ "$(grep -c ': f64 = sqrt(' exact.imp)" != 2 ] ||
+  [ "$(grep -c ': f32 = (1.0f32 / ' exact.imp)" != 1 ]; then
+  echo 'FAIL quotients and roots of #[exact]'
+  grep 'sqrt\| / ' exact.imp
+  failed=1
+fi
+
 "$flc" build "$program" -o p || exit 1
 if printf '1i64 1i64' | ./p -e scans 2>&1 | grep -q 'no OpenCL'; then exit 77; fi
 

@@ -241,18 +241,9 @@ static void want_results(Code *k, const Body *body, const Arr **dests) {
   }
 }
 
-// Is it the variable's array, of the same size, and is that all that the variable is there for?
-static bool is_all_of(const Map *uses, const Var *var, Atom from) {
-  if (from.kind != ATOM_VAR || from.u.var->type.rank != var->type.rank) return false;
-  for (int d = 0; d < var->type.rank; d++)
-    if (!atom_equal(var->type.dims[d], from.u.var->type.dims[d])) return false;
-  const int *count = map_get(uses, from.u.var);
-  return count && *count == 1;
-}
-
 static void want_too(Code *k, const Map *uses, const Var *var, Atom from) {
   const Arr *wanted = map_get(k->wanted, var);
-  if (wanted && is_all_of(uses, var, from) && !map_has(k->wanted, from.u.var))
+  if (wanted && core_is_made_of(uses, var, from) && !map_has(k->wanted, from.u.var))
     map_put(k->wanted, from.u.var, wanted);
 }
 

@@ -313,18 +313,9 @@ static void want_results(From *f, const Body *body, const View **dests) {
   }
 }
 
-// Is it the variable's array, of the same size, and is that all that the variable is there for?
-static bool is_all_of(const Map *uses, const Var *var, Atom from) {
-  if (from.kind != ATOM_VAR || from.u.var->type.rank != var->type.rank) return false;
-  for (int d = 0; d < var->type.rank; d++)
-    if (!atom_equal(var->type.dims[d], from.u.var->type.dims[d])) return false;
-  const int *count = map_get(uses, from.u.var);
-  return count && *count == 1;
-}
-
 static void want_too(From *f, const Map *uses, const Var *var, Atom from) {
   const View *wanted = map_get(f->wanted, var);
-  if (wanted && is_all_of(uses, var, from) && !map_has(f->wanted, from.u.var))
+  if (wanted && core_is_made_of(uses, var, from) && !map_has(f->wanted, from.u.var))
     map_put(f->wanted, from.u.var, wanted);
 }
 
