@@ -62,6 +62,7 @@ typedef struct StmAttrs {
   int stripmine;  // loops that reverse mode makes around the rounds of a loop
   Name name;  // name("n"): the stable name of its guards, or NULL
   const char *traced;  // what the interpreter calls the results when it shows them, or NULL
+  bool stops;          // the interpreter asks whether to go on
 } StmAttrs;
 
 // let binders = exp

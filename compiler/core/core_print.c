@@ -50,6 +50,7 @@ static void print_attrs(Text *t, const StmAttrs *attrs) {
   print_flag(t, attrs->only_inner, "flattening(only_inner)");
   print_flag(t, attrs->unroll, "unroll");
   print_flag(t, attrs->traced != NULL, "trace");
+  print_flag(t, attrs->stops, "break");
   if (attrs->stripmine) text_printf(t, "#[stripmine(%d)] ", attrs->stripmine);
   if (attrs->name) text_printf(t, "#[name(\"%s\")] ", attrs->name);
 }

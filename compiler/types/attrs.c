@@ -37,6 +37,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     "recipe",
     "scratch",
     "trace",
+    "break",
     "blank",
     "incremental_flattening",
     "overload",
@@ -49,7 +50,7 @@ void check_attr(Check *k, const AstAttr *attr) {
     NULL,
   };
   static const char *const idle[] = {
-    "opaque", "break",  "param",  "duplicate",    "noduplicate",
+    "opaque", "param",  "duplicate",    "noduplicate",
     "fuse",   "nofuse", "assert", "cpu_function", NULL,
   };
   check_references(k, attr);

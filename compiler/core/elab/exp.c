@@ -242,14 +242,28 @@ static bool is_blank(const AstAttr *attr) {
   return !strcmp(attr->name, "blank") || !strcmp(attr->name, "scratch");
 }
 
-static Atom traced_leaf(Elab *e, Atom leaf, const void *state) {
+// A statement that the interpreter tells of by its attributes.
+static Atom told(Elab *e, const char *hint, Atom value, const char *traced) {
   const StmAttrs *outer = e->b->attrs;
   StmAttrs attrs = outer ? *outer : (StmAttrs){ 0 };
-  attrs.traced = state;
+  attrs.traced = traced;
+  attrs.stops = !traced;
   e->b->attrs = mem_copy(&attrs, sizeof attrs);
-  Atom traced = core_let(e->b, "traced", exp_atom(leaf));
+  Atom same = core_let(e->b, hint, exp_atom(value));
   e->b->attrs = outer;
-  return traced;
+  return same;
+}
+
+// A record by its fields: p.x.
+static const Val *traced(Elab *e, const Val *v, const char *name) {
+  if (v->kind != VAL_RECORD) return val_atom(told(e, "traced", v->u.atom, name));
+  int count = v->u.record.count;
+  const Val **items = new_array(const Val *, count);
+  for (int i = 0; i < count; i++) {
+    const char *field = text_format("%s.%s", name, v->u.record.names[i]);
+    items[i] = traced(e, v->u.record.items[i], field);
+  }
+  return val_record(v->u.record.names, items, count);
 }
 
 // #[trace(name)]: its value is shown, by that name or the expression's text.
@@ -259,8 +273,35 @@ static const Val *trace(Elab *e, Scope *s, const AstExp *exp) {
   bool here = loc.file && !loc.file->built_in;
   const Val *v = elab_part(e, s, exp->u.attr.exp);
   if (val_holds_function(v)) return v;
-  const char *shown = here ? text_of_source(loc) : "trace";
-  return val_map(e, v, traced_leaf, given->args.count ? given->args.at[0]->name : shown);
+  const char *shown = here ? text_of_source(loc) : given->name;
+  return traced(e, v, given->args.count ? given->args.at[0]->name : shown);
+}
+
+static bool is_local(const Env *env) {
+  const Binding *key = env->key;
+  return env->val && key && !key->is_top && !(key->loc.file && key->loc.file->built_in) &&
+         !val_holds_function(env->val);
+}
+
+// Traces what the names in scope stand for, the outermost first.
+static void trace_scope(Elab *e, const Env *scope) {
+  Vec(const Env *) locals = { 0 };
+  Map *seen = map_new(NULL);
+  for (const Env *env = scope; env; env = env->next)
+    if (is_local(env) && !map_has(seen, env->key->name)) {
+      map_put(seen, env->key->name, env->key);
+      vec_push(&locals, env);
+    }
+  for (int i = locals.count - 1; i >= 0; i--)
+    traced(e, locals.at[i]->val, locals.at[i]->key->name);
+}
+
+// #[break]: the names in scope and the value are shown, and whoever sits there may look at them.
+static const Val *stop(Elab *e, Scope *s, const AstExp *exp) {
+  trace_scope(e, s->env);
+  const Val *v = trace(e, s, exp);
+  told(e, "stop", atom_bool(true), NULL);
+  return v;
 }
 
 static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
@@ -268,6 +309,7 @@ static const Val *attr(Elab *e, Scope *s, const AstExp *exp, Want want) {
   bool is_unsafe = !strcmp(exp->u.attr.attr->name, "unsafe");
   bool is_exact = !strcmp(exp->u.attr.attr->name, "exact");
   if (!strcmp(exp->u.attr.attr->name, "trace")) return trace(e, s, exp);
+  if (!strcmp(exp->u.attr.attr->name, "break")) return stop(e, s, exp);
   if (is_blank(exp->u.attr.attr)) {
     const Val *shape = elab_exp(e, s, exp->u.attr.exp, (Want){ .attrs = want.attrs });
     return val_map(e, shape, blank_leaf, &want);

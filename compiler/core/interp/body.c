@@ -272,7 +272,8 @@ static void gen_statement(Gen *g, const Stm *stm, VarVec dying, VarVec unused) {
   if (options->run_seg) options->meet_stm(options->seg_state, stm);
   gen_stm(g, stm);
   g->stm = stm;
-  if (stm->attrs && stm->attrs->traced && g->m->options.trace) gen_trace(g, stm);
+  if (stm->attrs && stm->attrs->traced && options->trace) gen_trace(g, stm);
+  if (stm->attrs && stm->attrs->stops && options->trace) gen_stop(g, stm);
   for (int k = 0; k < stm->binder_count; k++)
     gen_check(g, stm->binders[k]);
   kill_dying(g);

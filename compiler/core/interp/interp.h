@@ -51,7 +51,7 @@ typedef struct InterpResult {
   int value_count;
 } InterpResult;
 
-// Whether there is anything in the program that `trace` shows.
+// Whether there is anything in the program that `trace` or `break` shows.
 bool interp_shows_values(const Core *core);
 // Runs an entry point on the leaves of its source parameters (not the sizes, which are bound and
 // checked here).  Types must agree with the entry's (value_check_input).

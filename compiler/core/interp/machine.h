@@ -43,6 +43,7 @@ typedef struct Machine {
   size_t live_bytes, most_bytes;
   const char *message;  // the failure
   Loc loc;
+  bool stops_no_more;  // #[break] has been answered so
 } Machine;
 
 typedef struct Ins Ins;
@@ -140,6 +141,7 @@ const InsCode *gen_end(Gen *g, InsVec outer);
 bool gen_consume(Gen *g, Atom a);  // may the statement take the array over?
 void gen_move(Gen *g, Slot to, Atom from);
 void gen_trace(Gen *g, const Stm *stm);  // shows the results (trace.c)
+void gen_stop(Gen *g, const Stm *stm);  // asks whether to go on (trace.c)
 void gen_moves(Gen *g, const Slot *to, const Atom *from, int count);  // as if at once
 void gen_move_slot(Gen *g, Slot to, Slot from, bool consume);
 void gen_alias(Gen *g, const Var *var,

@@ -1,7 +1,9 @@
-// #[trace]: values that are shown when they have been computed.
+// #[trace]: values that are shown when they have been computed; #[break]: it goes on when it is
+// told to.
 #include "base/text.h"
 #include "core/interp/machine.h"
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct Shown {
   const Stm *stm;
@@ -26,11 +28,31 @@ void gen_trace(Gen *g, const Stm *stm) {
   }
 }
 
+// Asks at the terminal, as standard input may be the program's: true: go on.
+static bool ask(Machine *m) {
+  FILE *terminal = isatty(STDERR_FILENO) ? fopen("/dev/tty", "r") : NULL;
+  if (!terminal) return true;
+  fputs("Enter: to the next stop, c: to the end, q: no further> ", stderr);
+  char line[80];
+  if (!fgets(line, sizeof line, terminal)) *line = 'q';
+  fclose(terminal);
+  m->stops_no_more = *line == 'c';
+  return *line != 'q';
+}
+
+static bool stop(Machine *m, const Ins *ins) {
+  if (m->stops_no_more) return true;
+  fprintf(stderr, "%s: break\n", loc_text(ins->stm->loc));
+  return ask(m) || run_fail(m, ins->stm, "stopped here");
+}
+
+void gen_stop(Gen *g, const Stm *stm) { gen_add(g, (Ins){ .run = stop, .stm = stm }); }
+
 static void find_traced(CoreVisitor *v, const Body *body) {
   bool *found = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     const StmAttrs *attrs = body->stms[i].attrs;
-    if (attrs && attrs->traced) *found = true;
+    if (attrs && (attrs->traced || attrs->stops)) *found = true;
     core_visit_exp(v, body->stms[i].exp);
   }
 }
