@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 
+from choices import Choices
 from idioms.changing import ChangingGenerator
 from idioms.parts import SmoothPartsGenerator
 from idioms.places import PlacesGenerator
@@ -29,18 +30,10 @@ OPERATORS = (("(+)", "0"), ("(*)", "1"), ("f64.max", "f64.lowest"), ("f64.min", 
              ("(\\a b -> a + b + a * b)", "0"))
 
 
-class Generator:
+class Generator(Choices):
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.size = 3 if seed % 3 else 5  # rows of 3 become numbers
-        self.names = 0
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def pick(self, items):
-        return self.random.choice(items)
 
     def known(self, scope, kind):
         return [name for name, k in scope if k == kind]

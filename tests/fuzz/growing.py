@@ -7,6 +7,7 @@ reduces over them again.  No index is outside, and numbers wrap.
 import sys
 
 from as_tests import main
+from choices import Choices
 
 DEFINITIONS = """type item = #number i32 | #both i32 i64 | #nothing
 type~ bag = {kind: #empty | #one i32 | #many | #marked {item: item, on: bool}, xs: []i32, items: []item}
@@ -41,45 +42,32 @@ class Names:
         return Names(**{kind: (old[kind] + tuple(names.get(kind, ())) * 3)[-12:] for kind in old})
 
 
-class Generator:
+class Generator(Choices):
     """Texts are made when they are chosen: `any_of` takes functions."""
 
-    def __init__(self, r):
-        self.r, self.count = r, 0
-
-    def pick(self, *texts):
-        return self.r.choice(texts)
-
-    def any_of(self, *makers):
-        return self.r.choice(makers)()
-
-    def fresh(self):
-        self.count += 1
-        return f"v{self.count}"
-
     def number(self, scope, depth=2):
-        if depth == 0 or self.r.random() < 0.2:
-            return self.r.choice(scope.numbers) if self.r.random() < 0.8 else str(self.r.randint(0, 9))
+        if depth == 0 or self.random.random() < 0.2:
+            return self.random.choice(scope.numbers) if self.random.random() < 0.8 else str(self.random.randint(0, 9))
 
         def part():
             return self.number(scope, depth - 1)
-        makers = [lambda: f"({part()} {self.pick(*'+-*^&')} {part()})"] * 5
-        makers += [lambda: f"({part()} % {self.r.randint(2, 7)})",
+        makers = [lambda: f"({part()} {self.one_of(*'+-*^&')} {part()})"] * 5
+        makers += [lambda: f"({part()} % {self.random.randint(2, 7)})",
                    lambda: f"(if {self.condition(scope, depth - 1)} then {part()} else {part()})",
-                   lambda: f"(at {self.r.choice(scope.arrays)} {part()})",
-                   lambda: f"i32.i64 (length {self.r.choice(scope.arrays)})",
-                   lambda: f"({self.pick('hash', 'i32.sum', 'reduce i32.max 0')} {self.array(scope, depth - 1)})"] * 2
-        makers += [lambda: f"(weight {self.r.choice(scope.bags)})"] * len(scope.bags[:3])
-        makers += [lambda: f"(i32.sum (map value {self.r.choice(scope.items)}))"] * len(scope.items[:3])
+                   lambda: f"(at {self.random.choice(scope.arrays)} {part()})",
+                   lambda: f"i32.i64 (length {self.random.choice(scope.arrays)})",
+                   lambda: f"({self.one_of('hash', 'i32.sum', 'reduce i32.max 0')} {self.array(scope, depth - 1)})"] * 2
+        makers += [lambda: f"(weight {self.random.choice(scope.bags)})"] * len(scope.bags[:3])
+        makers += [lambda: f"(i32.sum (map value {self.random.choice(scope.items)}))"] * len(scope.items[:3])
         return f"({self.any_of(*makers)})"
 
     def condition(self, scope, depth=1):
-        return f"({self.number(scope, depth)} {self.pick('>', '<', '==', '!=')} {self.number(scope, depth)})"
+        return f"({self.number(scope, depth)} {self.one_of('>', '<', '==', '!=')} {self.number(scope, depth)})"
 
     def array(self, scope, depth=2):
         if depth == 0:
-            return self.r.choice(scope.arrays)
-        kind = self.pick(self.of_elements, self.of_elements, self.of_parts, self.of_places, self.of_loops, self.of_choices)
+            return self.random.choice(scope.arrays)
+        kind = self.one_of(self.of_elements, self.of_elements, self.of_parts, self.of_places, self.of_loops, self.of_choices)
         return f"({kind(scope, lambda: self.array(scope, depth - 1))})"
 
     def of_elements(self, scope, part):
@@ -93,7 +81,7 @@ class Generator:
             lambda: f"filter (\\{x} -> {self.condition(inner)}) {part()}",
             lambda: f"cut (flatten (map (\\{x} -> [{element()}, {x}]) {part()}))",
             lambda: f"map (\\i -> let {x} = i32.i64 i in {element()}) "
-                    f"(iota (i64.i32 ({self.number(scope)} % {self.r.randint(2, 7)})))",
+                    f"(iota (i64.i32 ({self.number(scope)} % {self.random.randint(2, 7)})))",
             lambda: f"let (q, p) = partition (\\{x} -> {self.condition(inner)}) {part()} in cut (p ++ q)",
             lambda: f"let q = {part()} in map (\\{x} -> {self.number(inner.more(arrays=('q',)))}) q",
             lambda: f"map (\\{x} -> hash (map (+ {x}) {part()})) {part()}")
@@ -101,14 +89,14 @@ class Generator:
     def of_parts(self, _scope, part):
         return self.any_of(
             lambda: f"cut ({part()} ++ {part()})", lambda: f"reverse {part()}",
-            lambda: f"rotate ({self.r.randint(-2, 3)}) {part()}", lambda: f"let q = {part()} in take (length q / 2) q",
+            lambda: f"rotate ({self.random.randint(-2, 3)}) {part()}", lambda: f"let q = {part()} in take (length q / 2) q",
             lambda: f"let q = {part()} in drop (i64.min 1 (length q)) q",
-            lambda: f"scan {self.pick('(+) 0', 'i32.max i32.lowest', '(^) 0')} {part()}")
+            lambda: f"scan {self.one_of('(+) 0', 'i32.max i32.lowest', '(^) 0')} {part()}")
 
     def of_places(self, scope, part):
         x = self.fresh()
         return self.any_of(
-            lambda: f"let q = {part()} in scatter (copy q) ({self.pick(*PLACES)}) "
+            lambda: f"let q = {part()} in scatter (copy q) ({self.one_of(*PLACES)}) "
                     f"(map (\\{x} -> {self.number(scope.more(numbers=(x,)))}) q)",
             lambda: f"let q = {part()} in hist (+) 0 (1 + length q) (places q (length q)) q",
             lambda: f"let q = copy {part()} in loop q for i < length q do q with [i] = q[i] * 2 + "
@@ -119,15 +107,15 @@ class Generator:
         body = self.array(scope.more(arrays=(carried,), numbers=(k,)), 1)
         return self.any_of(
             lambda: f"loop {carried} = {part()} for {k} < {self.number(scope)} % 4 do {body}",
-            lambda: f"(.0) (loop ({carried}, {k}) = ({part()}, 0) while length {carried} > {self.r.randint(0, 2)} && "
-                    f"{k} < {self.r.randint(2, 5)} do ({body}, {k} + 1))")
+            lambda: f"(.0) (loop ({carried}, {k}) = ({part()}, 0) while length {carried} > {self.random.randint(0, 2)} && "
+                    f"{k} < {self.random.randint(2, 5)} do ({body}, {k} + 1))")
 
     def of_choices(self, scope, part):
         makers = [lambda: f"if {self.condition(scope)} then {part()} else {part()}"]
         if scope.items:
-            makers.append(lambda: f"map value {self.r.choice(scope.items)}")
+            makers.append(lambda: f"map value {self.random.choice(scope.items)}")
         if scope.bags:
-            bag = self.r.choice(scope.bags)
+            bag = self.random.choice(scope.bags)
             makers.append(lambda: f"match {bag}.kind case #empty -> {part()} case #one q -> [q, {self.number(scope)}] "
                                   f"case #many -> {bag}.xs case #marked p -> if p.on then {part()} else map value {bag}.items")
         return self.any_of(*makers)
@@ -142,7 +130,7 @@ class Generator:
         made = [lambda: self.new_bag(scope), lambda: self.carried_bag(scope),
                 lambda: f"if {self.condition(scope)} then {self.new_bag(scope)} else {self.new_bag(scope)}"]
         if scope.bags:
-            made.append(lambda: self.matched_bag(scope, self.r.choice(scope.bags)))
+            made.append(lambda: self.matched_bag(scope, self.random.choice(scope.bags)))
         return self.any_of(*made)
 
     def carried_bag(self, scope):
@@ -151,7 +139,7 @@ class Generator:
         return (f"loop {bag} : bag = {self.new_bag(scope)} for _k < {self.number(scope)} % 4 do match {bag}.kind "
                 f"case #many -> {self.new_bag(own)} "
                 f"case #marked _ -> {self.new_bag(scope, f'(cut ({bag}.xs ++ map value {bag}.items))')} "
-                f"case _ -> {bag} with kind = {self.pick('#many', '#empty', '#one 3')}")
+                f"case _ -> {bag} with kind = {self.one_of('#many', '#empty', '#one 3')}")
 
     def matched_bag(self, scope, bag):
         return (f"match {bag}.kind case #empty -> {self.new_bag(scope)} "
@@ -161,7 +149,7 @@ class Generator:
     def statement(self, scope):
         """A line, the scope after it, and what its names stand for as a number."""
         v, w = self.fresh(), self.fresh()
-        kind = self.pick("array", "array", "array", "number", "items", "bag", "bag", "loop")
+        kind = self.one_of("array", "array", "array", "number", "items", "bag", "bag", "loop")
         if kind == "array":
             return f"let {v} = {self.array(scope, 3)}", scope.more(arrays=(v,)), f"hash {v}"
         if kind == "number":

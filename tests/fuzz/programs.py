@@ -7,26 +7,20 @@ exactly as they are.  A type is a tuple of sizes: () is i32, ("n",) is [n]i32, (
 """
 import random
 
+from choices import Choices
+
 SIZES = ("n", "m")
 SCALAR_OPS = ("+", "-", "*", "^", "|", "&")
 REDUCTIONS = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"), ("(^)", "0"))
 
 
-class Generator:
+class Generator(Choices):
     widths = (0, 1, 2, 3, 5)  # of the inputs
     expected = None  # the error that all inputs lead to
     may_fail = False  # whether an input does is what the interpreter tells
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.names = 0
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def pick(self, items):
-        return self.random.choice(list(items))
+        super().__init__(random.Random(seed))
 
     def size(self):
         return self.pick(SIZES)

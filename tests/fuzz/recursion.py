@@ -7,6 +7,7 @@ recursion.py FLC [--count N] [--seed S] [--workers N]
 import sys
 
 from as_tests import main
+from choices import Choices
 
 P = 10007
 CALLS = 3000  # in one evaluation, at most
@@ -31,28 +32,25 @@ def fold(n, init, body):
     return value
 
 
-class Generator:
+class Generator(Choices):
     def __init__(self, r, kind):
-        self.r, self.kind, self.names, self.calls_left = r, kind, 0, 4
-
-    def fresh(self, letter):
-        self.names += 1
-        return f"{letter}{self.names}"
+        super().__init__(r)
+        self.kind, self.calls_left = kind, 4
 
     # ---- numbers; `scope` holds those that have names, `arrays` the arrays
 
     def atom(self, scope):
-        name = self.r.choice(scope + [str(self.r.randint(0, 9))])
+        name = self.random.choice(scope + [str(self.random.randint(0, 9))])
         return Two(name, name)
 
     def operation(self, scope, arrays, depth):
         a, b = self.number(scope, arrays, depth - 1), self.number(scope, arrays, depth - 1)
-        op = self.r.choice(["+", "-", "*"])
+        op = self.random.choice(["+", "-", "*"])
         return Two(f"(({a.fl} {op} {b.fl}) % {P})", f"(({a.py} {op} {b.py}) % {P})")
 
     def condition(self, scope, arrays, depth):
         a = self.number(scope, arrays, depth - 1)
-        m = self.r.choice([2, 3, 5])
+        m = self.random.choice([2, 3, 5])
         return Two(f"{a.fl} % {m} == 0", f"{a.py} % {m} == 0")
 
     def branch(self, scope, arrays, depth):
@@ -66,12 +64,12 @@ class Generator:
         return Two(f"(let {name} = {a.fl} in {b.fl})", f"(lambda {name}: {b.py})({a.py})")
 
     def rounds(self, scope, arrays, depth):
-        v, i, n = self.fresh("v"), self.fresh("i"), self.r.choice(["2", "3", "n", "(n % 3)"])
+        v, i, n = self.fresh("v"), self.fresh("i"), self.random.choice(["2", "3", "n", "(n % 3)"])
         a, b = self.number(scope, arrays, depth - 1), self.number(scope + [v, i], arrays, depth - 1)
         return Two(f"(loop {v} = {a.fl} for {i} < {n} do {b.fl})", f"fold({n}, {a.py}, lambda {v}, {i}: {b.py})")
 
     def summed(self, scope, arrays, depth):
-        i, n = self.fresh("i"), self.r.choice(["2", "(i64.max 0 n)", "(n % 2 + 1)"])
+        i, n = self.fresh("i"), self.random.choice(["2", "(i64.max 0 n)", "(n % 2 + 1)"])
         a = self.number(scope + [i], arrays, depth - 1)
         return Two(f"(i64.sum (map (\\{i} -> {a.fl}) (iota {n})))", f"sum([{a.py} for {i} in range({n.replace('i64.max 0 n', 'n')})])")
 
@@ -95,7 +93,7 @@ class Generator:
     def own_call(self, scope, arrays, depth):
         """Of something smaller, so that it ends."""
         self.calls_left -= 1
-        less = self.r.choice(["n - 1", "n - 1", "n - 2", "n / 2"])
+        less = self.random.choice(["n - 1", "n - 1", "n - 2", "n / 2"])
         if self.kind == "array":
             x = self.array(scope, arrays, depth - 1)
         else:
@@ -110,16 +108,16 @@ class Generator:
             kinds.append(self.element)
         if self.calls_left > 0:
             kinds += [self.call, self.call, self.call]
-        chosen = self.r.choice(kinds)
+        chosen = self.random.choice(kinds)
         return chosen(scope) if chosen == self.atom else chosen(scope, arrays, depth)
 
     # ---- arrays
 
     def array(self, scope, arrays, depth):
         if depth <= 0:
-            xs = self.r.choice(arrays)
+            xs = self.random.choice(arrays)
             return Two(xs, xs)
-        kind = self.r.randint(0, 6)
+        kind = self.random.randint(0, 6)
         if kind == 0 and self.calls_left > 0:
             return self.own_call(scope, arrays, depth)
         xs = self.array(scope, arrays, depth - 1)

@@ -6,7 +6,6 @@ Results are those of the interpreter.
 usage: sessions.py FLC [--count N] [--seed S] [--calls K] [--option OPTION]... [--family NAME]
 """
 import argparse
-import random
 import re
 import struct
 import subprocess

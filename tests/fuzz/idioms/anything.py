@@ -6,6 +6,7 @@ filtered arrays, numbers of rounds) are as good as those of the inputs, within l
 A budget bounds an expression, and the sizes around it how much its parallel parts may be repeated."""
 import random
 
+from choices import Choices
 from idioms.anything_arrays import Arrays
 from idioms.terms import Scope, bracketed, text_of
 
@@ -26,13 +27,13 @@ def iterate_all 'a [n] (k: i64) (f: [n]a -> [n]a) (xs: [n]a) : [n]a = loop xs fo
 """
 
 
-class AnythingGenerator(Arrays):
+class AnythingGenerator(Arrays, Choices):
     expected = None
     may_fail = False
 
     def __init__(self, seed, _depth=4):
-        self.random = random.Random(seed)
-        self.names, self.fuel = 0, 0
+        super().__init__(random.Random(seed))
+        self.fuel = 0
         self.whole = self.random.sample(WHOLE, 3) + ["i32"]
         self.prims = self.whole + ["bool"] + ([self.pick(FLOATS)] if self.chance(0.5) else [])
         self.wide = self.chance(0.5)
@@ -41,12 +42,6 @@ class AnythingGenerator(Arrays):
 
     def widen(self):
         self.widths, self.rows = (2000, 5001, 30000), (1, 2, 3)
-
-    def pick(self, items):
-        return self.random.choice(list(items))
-
-    def chance(self, part):
-        return self.random.random() < part
 
     def fresh(self, stem):
         self.names += 1

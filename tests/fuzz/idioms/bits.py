@@ -2,30 +2,26 @@
 and stencils, where kernels compute them in as few bits as hold them."""
 import random
 
+from choices import Choices
+
 TYPES = ("u8", "i8", "u16", "i16", "i32", "u32", "i64")
 INPUTS = ("u8", "i8", "u16", "i16", "i32")
 
 
-class BitsGenerator:
+class BitsGenerator(Choices):
     expected = None
     may_fail = False
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.inputs = [self.pick(*INPUTS), self.pick(*INPUTS)]
+        super().__init__(random.Random(seed))
+        self.inputs = [self.one_of(*INPUTS), self.one_of(*INPUTS)]
         self.widths = (0, 1, 3, 16, 17, 40)
 
     def widen(self):
         self.widths = (100, 300)
 
-    def pick(self, *texts):
-        return self.random.choice(texts)
-
-    def any_of(self, *makers):
-        return self.random.choice(makers)()
-
     def constant(self, type_):
-        return self.pick("0", "1", "2", "3", "7", "15", "100", "127", f"({type_}.i64 255)", f"({type_}.i64 (-1))", f"({type_}.i64 (-128))")
+        return self.one_of("0", "1", "2", "3", "7", "15", "100", "127", f"({type_}.i64 255)", f"({type_}.i64 (-1))", f"({type_}.i64 (-128))")
 
     def atom(self, type_, atoms):
         text, of = self.random.choice(atoms)
@@ -36,68 +32,68 @@ class BitsGenerator:
         if depth == 0:
             return self.constant(type_) if self.random.random() < 0.2 else self.atom(type_, atoms)
         part = lambda: self.number(type_, atoms, depth - 1)
-        other = self.pick(*TYPES)
+        other = self.one_of(*TYPES)
         bits = int(type_[1:])
         return self.any_of(
-            lambda: f"({part()} {self.pick('+', '-', '*', '&', '|', '^')} {part()})", lambda: f"({part()} {self.pick('+', '-', '&')} {part()})",
+            lambda: f"({part()} {self.one_of('+', '-', '*', '&', '|', '^')} {part()})", lambda: f"({part()} {self.one_of('+', '-', '&')} {part()})",
             lambda: f"({type_}.{other} {self.number(other, atoms, depth - 1)})" if other != type_ else part(),
             lambda: f"({type_}.{other} {self.number(other, atoms, depth - 1)})" if other != type_ else part(),
             lambda: f"({type_}.{other} {self.number(other, atoms, depth - 1)})" if other != type_ else part(),
-            lambda: f"({part()} {self.pick('<<', '>>')} {self.random.randrange(min(bits, 9))})",
-            lambda: f"({part()} {self.pick('/', '%', '//', '%%')} {self.pick('2', '3', '7', '16')})",
-            lambda: f"({part()} {self.pick('<<', '>>')} {part()})", lambda: f"({part()} {self.pick('<<', '>>')} ({part()} & {self.pick('1', '3', '7')}))",
-            lambda: f"({part()} {self.pick('/', '%', '//', '%%')} ({self.pick('1', '2')} << ({part()} & 3)))",
-            lambda: f"({part()} {self.pick('/', '%', '//', '%%')} ({self.power(type_, atoms)}))",
-            lambda: self.of_float(type_, atoms, depth - 1), lambda: f"({part()} & {self.pick('1', '3', '15', '127')})", lambda: f"({type_}.{self.pick('min', 'max')} {part()} {part()})",
-            lambda: f"({type_}.{self.pick('abs', 'sgn')} {part()})", lambda: f"(if {self.condition(atoms, depth - 1)} then {part()} else {part()})",
-            lambda: f"({type_}.bool ({self.condition(atoms, depth - 1)}))", lambda: f"(let z = {part()} in z {self.pick('+', '*', '-')} z)")
+            lambda: f"({part()} {self.one_of('<<', '>>')} {self.random.randrange(min(bits, 9))})",
+            lambda: f"({part()} {self.one_of('/', '%', '//', '%%')} {self.one_of('2', '3', '7', '16')})",
+            lambda: f"({part()} {self.one_of('<<', '>>')} {part()})", lambda: f"({part()} {self.one_of('<<', '>>')} ({part()} & {self.one_of('1', '3', '7')}))",
+            lambda: f"({part()} {self.one_of('/', '%', '//', '%%')} ({self.one_of('1', '2')} << ({part()} & 3)))",
+            lambda: f"({part()} {self.one_of('/', '%', '//', '%%')} ({self.power(type_, atoms)}))",
+            lambda: self.of_float(type_, atoms, depth - 1), lambda: f"({part()} & {self.one_of('1', '3', '15', '127')})", lambda: f"({type_}.{self.one_of('min', 'max')} {part()} {part()})",
+            lambda: f"({type_}.{self.one_of('abs', 'sgn')} {part()})", lambda: f"(if {self.condition(atoms, depth - 1)} then {part()} else {part()})",
+            lambda: f"({type_}.bool ({self.condition(atoms, depth - 1)}))", lambda: f"(let z = {part()} in z {self.one_of('+', '*', '-')} z)")
 
     def of_float(self, type_, atoms, depth):
-        f = self.pick("f16", "f32", "f32", "f64")
-        return self.pick(f"({type_}.{f} {self.real(f, atoms, depth)})",
-                         f"(if {self.real(f, atoms, depth)} {self.pick('<', '<=', '==', '!=')} {self.real(f, atoms, depth)} then 3 else {self.constant(type_)})",
-                         f"({type_}.bool ({f}.{self.pick('isnan', 'isinf')} {self.real(f, atoms, depth)}))")
+        f = self.one_of("f16", "f32", "f32", "f64")
+        return self.one_of(f"({type_}.{f} {self.real(f, atoms, depth)})",
+                         f"(if {self.real(f, atoms, depth)} {self.one_of('<', '<=', '==', '!=')} {self.real(f, atoms, depth)} then 3 else {self.constant(type_)})",
+                         f"({type_}.bool ({f}.{self.one_of('isnan', 'isinf')} {self.real(f, atoms, depth)}))")
 
     def real(self, type_, atoms, depth):
         """A float, by operations that are rounded in one way: quotients with NaN and infinities, no products in sums."""
         if depth <= 0:
-            return self.pick(self.atom(type_, atoms), self.atom(type_, atoms), f"({self.pick('0.5', '-1.5', '6e4', '-0.0', '3', '1e-7')} : {type_})", f"{type_}.nan", f"{type_}.inf")
+            return self.one_of(self.atom(type_, atoms), self.atom(type_, atoms), f"({self.one_of('0.5', '-1.5', '6e4', '-0.0', '3', '1e-7')} : {type_})", f"{type_}.nan", f"{type_}.inf")
         part = lambda: self.real(type_, atoms, depth - 1)
-        other = self.pick("f16", "f32", "f64", "i32", "i8", "u64")
+        other = self.one_of("f16", "f32", "f64", "i32", "i8", "u64")
         of = self.real(other, atoms, depth - 1) if other[0] == "f" else self.number("i64", atoms, depth - 1) if other == "u64" else self.number(other, atoms, depth - 1)
-        return self.any_of(lambda: f"({part()} {self.pick('/', '/', '+', '-')} {part()})", lambda: f"({type_}.{self.pick('min', 'max')} {part()} {part()})",
-                           lambda: f"({type_}.{self.pick('floor', 'trunc', 'abs', 'neg', 'round', 'ceil', 'sgn')} {part()})",
+        return self.any_of(lambda: f"({part()} {self.one_of('/', '/', '+', '-')} {part()})", lambda: f"({type_}.{self.one_of('min', 'max')} {part()} {part()})",
+                           lambda: f"({type_}.{self.one_of('floor', 'trunc', 'abs', 'neg', 'round', 'ceil', 'sgn')} {part()})",
                            lambda: f"(if {self.condition(atoms, depth - 1)} then {part()} else {part()})",
                            lambda: f"({type_}.{other} {of})" if other not in (type_, "u64") else f"({type_}.u64 (u64.i64 {self.number('i64', atoms, depth - 1)}))")
 
     def power(self, type_, atoms):
         """Of two, which loops may make."""
         spans = [name for name, of in atoms if name == "d" and of == type_]
-        return self.pick(*spans, "2 * d", "d * 4") if spans else self.pick("8", "32", "64")
+        return self.one_of(*spans, "2 * d", "d * 4") if spans else self.one_of("8", "32", "64")
 
     def condition(self, atoms, depth):
-        type_ = self.pick(*TYPES)
-        return f"{self.number(type_, atoms, depth)} {self.pick('<', '==', '!=', '<=')} {self.number(type_, atoms, depth)}"
+        type_ = self.one_of(*TYPES)
+        return f"{self.number(type_, atoms, depth)} {self.one_of('<', '==', '!=', '<=')} {self.number(type_, atoms, depth)}"
 
     def result(self):
         """Of a row, as one i64."""
         a, b = self.inputs
-        t, u = self.pick(*TYPES), self.pick(*TYPES)
+        t, u = self.one_of(*TYPES), self.one_of(*TYPES)
         scope = [("k", a), ("k", a), ("s", "i32")]
         x = scope + [("x", a), ("y", b)] * 2
         f = lambda: self.number(t, x)
-        lets = self.pick("", f"let z: {u} = {self.number(u, scope)} ")
+        lets = self.one_of("", f"let z: {u} = {self.number(u, scope)} ")
         if lets:
             x = x + [("z", u)] * 3
-        op, neutral = self.pick(("(+)", "0"), (f"{t}.max", f"{t}.lowest"), ("(^)", "0"), (f"{t}.min", f"{t}.highest"))
+        op, neutral = self.one_of(("(+)", "0"), (f"{t}.max", f"{t}.lowest"), ("(^)", "0"), (f"{t}.min", f"{t}.highest"))
         hash_ = lambda row, of: f"i64.sum (map2 (\\v i -> i64.{of} v * (i + 1)) ({row}) (iota m))"
-        near = lambda: self.pick("i", "((i + 1) % m)", "(i64.max 0 (i - 1))", "(m - 1 - i)")
+        near = lambda: self.one_of("i", "((i + 1) % m)", "(i64.max 0 (i - 1))", "(m - 1 - i)")
         cells = scope + [(f"xs[{near()}]", a), (f"ys[{near()}]", b)] * 2
         return lets + "in " + self.any_of(
             lambda: hash_(f"map2 (\\x y -> {f()}) xs ys", t), lambda: hash_(f"map2 (\\x y -> {f()}) xs ys", t),
             lambda: f"i64.{t} (reduce {op} {neutral} (map2 (\\x y -> {f()}) xs ys))", lambda: f"i64.{t} (reduce {op} {neutral} (map2 (\\x y -> {f()}) xs ys))",
             lambda: hash_(f"scan {op} {neutral} (map2 (\\x y -> {f()}) xs ys)", t),
-            lambda: f"i64.{t} (loop r = 0 for i < m do let x = xs[i] let y = ys[i] in r {self.pick('+', '^', '*3+', '-')} {f()})",
+            lambda: f"i64.{t} (loop r = 0 for i < m do let x = xs[i] let y = ys[i] in r {self.one_of('+', '^', '*3+', '-')} {f()})",
             lambda: f"i64.{t} (loop r = 0 for i < m do let x = xs[i] let y = {b}.{t} r in {f()})" if b != t else "7",
             lambda: self.spans(t, x, hash_), lambda: self.spans(t, x, hash_),
             lambda: hash_(f"hist {op} {neutral} m (map2 (\\x y -> i64.{t} {f()} % i64.max 1 m) xs ys) (map2 (\\x y -> {f()}) xs ys)", t),
@@ -110,16 +106,16 @@ class BitsGenerator:
 
     def spans(self, type_, scope, hash_):
         """A loop whose span doubles, or halves."""
-        first, step = self.pick(("1", "d * 2"), ("1", "d << 1"), ("16", "d / 2"), ("1", "2 * d"))
+        first, step = self.one_of(("1", "d * 2"), ("1", "d << 1"), ("16", "d / 2"), ("1", "2 * d"))
         element = self.number(type_, scope + [("d", type_)] * 4)
-        return self.pick(
+        return self.one_of(
             f"i64.{type_} (loop (r, d: {type_}) = (0, {first}) for _t < 4 do (r + reduce (^) 0 (map2 (\\x y -> {element}) xs ys), {step})).0",
             hash_(f"map2 (\\x y -> (loop (r, d: {type_}) = (0, {first}) for _t < 4 do (r ^ {element}, {step})).0) xs ys", type_),
             hash_(f"(loop (r: [m]{type_}, d: {type_}) = (replicate m 1, {first}) for _t < 4 do (map3 (\\v x y -> v + {element}) r xs ys, {step})).0", type_),
             hash_(f"tabulate m (\\i -> let x = xs[i] let y = ys[i] let d : {type_} = 1 << {type_}.i64 (i & 3) in {element})", type_))
 
     def program(self):
-        return [self.result() for _ in range(self.pick(1, 2, 3))], None
+        return [self.result() for _ in range(self.one_of(1, 2, 3))], None
 
     def text(self, results, _):
         a, b = self.inputs

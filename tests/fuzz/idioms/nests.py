@@ -4,6 +4,8 @@ its own, or all have together.  All arrays of a program have m elements, so any 
 may fail: some of its indices leave their arrays, some divisors are 0, some assertions are false."""
 import random
 
+from choices import Choices
+
 DEFINITIONS = """type state [m] = {a: [m]i32, s: i32, on: bool, p: (i8, f16)}
 
 def gcd (a: i32) (b: i32) : i32 = if b == 0 then a else gcd b (a %% b)
@@ -35,40 +37,27 @@ PLAIN = (("(+)", "0"), ("i32.max", "i32.lowest"), ("i32.min", "i32.highest"), ("
 PLACES = ("i", "m - 1 - i", "i - 2", "i + 3", "(i + 5) % m", "2 * i", "(if i % 3 == 1 then -1 else i)", "i * m")
 
 
-class NestsGenerator:
+class NestsGenerator(Choices):
     expected = None
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.may_fail = seed % 4 == 3
-        self.count = self.fuel = 0
+        self.fuel = 0
         self.widths = (0, 1, 3, 4, 7, 16)
 
     def widen(self):
         self.widths = (17, 33, 100)
 
-    def pick(self, *texts):
-        return self.random.choice(texts)
-
-    def any_of(self, *makers):
-        return self.random.choice(makers)()
-
-    def chance(self, of):
-        return self.random.random() < of
-
-    def fresh(self):
-        self.count += 1
-        return f"v{self.count}"
-
     # ---- numbers
 
     def place(self, i):
         if self.may_fail and self.chance(0.06):
-            return self.pick(f"({i} + 1)", f"({i} - 1)", f"(2 * {i})", f"(i64.i32 k + {i})")
-        return self.pick(i, f"(({i} + {self.random.randint(1, 5)}) % m)", f"(m - 1 - {i})", f"(i64.max 0 ({i} - 1))", f"({i} / 2)")
+            return self.one_of(f"({i} + 1)", f"({i} - 1)", f"(2 * {i})", f"(i64.i32 k + {i})")
+        return self.one_of(i, f"(({i} + {self.random.randint(1, 5)}) % m)", f"(m - 1 - {i})", f"(i64.max 0 ({i} - 1))", f"({i} / 2)")
 
     def atom(self, scope):
-        return self.random.choice(scope[0]) if self.chance(0.8) else self.pick("0", "1", "2", "5", "9", "(-3)")
+        return self.random.choice(scope[0]) if self.chance(0.8) else self.one_of("0", "1", "2", "5", "9", "(-3)")
 
     def number(self, scope, depth=2):
         """Of i32, from a scope: names of numbers, of rows, and of places that are inside."""
@@ -76,16 +65,16 @@ class NestsGenerator:
             return self.atom(scope)
         x, y = self.number(scope, depth - 1), self.number(scope, depth - 1)
         if self.may_fail and self.chance(0.04):
-            return self.pick(f"({x} / {y})", f"({x} %% ({y} & 7))", f"(assert ({x} != 3) {y})", f"([{x}, {y}])[i64.i32 ({x} & 3) % 3]",
+            return self.one_of(f"({x} / {y})", f"({x} %% ({y} & 7))", f"(assert ({x} != 3) {y})", f"([{x}, {y}])[i64.i32 ({x} & 3) % 3]",
                              f"(reduce (\\a b -> assert (b != 77) (a + b)) 0 {self.random.choice(scope[1])})")
-        makers = [f"({x} {self.pick(*'+-*^&|')} {y})"] * 6
-        makers += [f"(if {self.condition(scope, depth - 1)} then {x} else {y})", f"(i32.{self.pick('min', 'max')} {x} {y})",
-                   f"({x} {self.pick('/', '%', '//', '%%')} {self.random.choice((2, 3, -5, 7))})", f"({x} / (1 + ({y} & 3)))",
-                   f"({x} {self.pick('<<', '>>')} ({y} & 7))", f"(i32.{self.pick('i8 (i8', 'u8 (u8', 'i16 (i16', 'u16 (u16')}.i32 {x}))",
+        makers = [f"({x} {self.one_of(*'+-*^&|')} {y})"] * 6
+        makers += [f"(if {self.condition(scope, depth - 1)} then {x} else {y})", f"(i32.{self.one_of('min', 'max')} {x} {y})",
+                   f"({x} {self.one_of('/', '%', '//', '%%')} {self.random.choice((2, 3, -5, 7))})", f"({x} / (1 + ({y} & 3)))",
+                   f"({x} {self.one_of('<<', '>>')} ({y} & 7))", f"(i32.{self.one_of('i8 (i8', 'u8 (u8', 'i16 (i16', 'u16 (u16')}.i32 {x}))",
                    f"(gcd {x} {y})", f"(climb {x} ({y} & 7))", f"(steps {x})", f"(half {x})",
-                   f"(if nan {x} {self.pick('<', '<=', '==', '!=')} nan {y} then {x} else 1)",
+                   f"(if nan {x} {self.one_of('<', '<=', '==', '!=')} nan {y} then {x} else 1)",
                    f"(i32.f32 (f32.max 0 (f32.min (nan {x}) 9)))",
-                   f"(i32.i8 (i8.i32 {x} {self.pick('+', '*', '-')} i8.i32 {y}))", f"(i32.u8 (u8.i32 {x} {self.pick('+', '*', '/ 3 -')} u8.i32 {y}))",
+                   f"(i32.i8 (i8.i32 {x} {self.one_of('+', '*', '-')} i8.i32 {y}))", f"(i32.u8 (u8.i32 {x} {self.one_of('+', '*', '/ 3 -')} u8.i32 {y}))",
                    f"(loop s = {x} for _t < ({y} & 3) do s * 3 + {self.atom(scope)})"]
         makers += [f"({self.random.choice(scope[1])})[{self.place(i)}]" for i in scope[2]] * 2
         if depth > 1 and self.chance(0.3):
@@ -98,7 +87,7 @@ class NestsGenerator:
         return f"(i32.sum (map (\\u -> {element}) (map i32.i64 (iota (i64.i32 ({x} & 3))))))"
 
     def condition(self, scope, depth=1):
-        return f"{self.number(scope, depth)} {self.pick('<', '==', '!=', '>=')} {self.number(scope, depth)}"
+        return f"{self.number(scope, depth)} {self.one_of('<', '==', '!=', '>=')} {self.number(scope, depth)}"
 
     def times(self, scope):
         """Of a loop: the same for all points, or each point's own."""
@@ -110,7 +99,7 @@ class NestsGenerator:
         self.fuel -= 1
         if depth == 0 or self.fuel < 0 or self.chance(0.1):
             return self.random.choice(scope[1])
-        kind = self.pick(self.mapped, self.mapped, self.scanned, self.turned, self.placed, self.counted, self.changed, self.filtered,
+        kind = self.one_of(self.mapped, self.mapped, self.scanned, self.turned, self.placed, self.counted, self.changed, self.filtered,
                          self.looped, self.looped, self.chosen, self.in_rows, self.nested)
         return f"({kind(scope, lambda: self.vector(scope, depth - 1))})"
 
@@ -151,7 +140,7 @@ class NestsGenerator:
         c = self.random.randint(-3, 5)
         return self.any_of(
             lambda: f"rotate {'(' + str(c) + ')'} {part()}", lambda: f"reverse {part()}", lambda: f"copy (({part()})[::-1])",
-            lambda: f"let h = m / {self.pick('2', '3')} let q = {part()} in (q[h:] ++ q[:h]) :> [m]i32",
+            lambda: f"let h = m / {self.one_of('2', '3')} let q = {part()} in (q[h:] ++ q[:h]) :> [m]i32",
             lambda: f"let q = {part()} let p = {part()} in take m (q ++ p) |> map2 (-) (take m (drop (m / 2) (p ++ q)))",
             lambda: f"let h = m / 3 let q = {part()} in (flatten (transpose (unflatten (q[:3 * h] :> [3 * h]i32))) ++ q[3 * h:]) :> [m]i32",
             lambda: f"let q = rotate 1 {part()} let p = reverse {part()} in tabulate m (\\i -> q[i] + p[(i + 1) % m] * q[i64.max 0 (i - 1)])",
@@ -164,7 +153,7 @@ class NestsGenerator:
         into = self.any_of(lambda: "(replicate m 5)", lambda: f"(copy {part()})")
         return self.any_of(
             lambda: f"scatter {into} (tabulate m (\\i -> {at})) {part()}", lambda: f"let q = {part()} in scatter {into} (tabulate m (\\i -> {at})) q",
-            lambda: f"let w = scatter_2d (replicate {b} (replicate m 3)) (tabulate m (\\i -> (i % {b + 1} - {self.pick('0', '1')}, {at}))) {part()} "
+            lambda: f"let w = scatter_2d (replicate {b} (replicate m 3)) (tabulate m (\\i -> (i % {b + 1} - {self.one_of('0', '1')}, {at}))) {part()} "
             f"in reduce (map2 (+)) (replicate m 0) w",
             lambda: f"let w = scatter_3d (replicate 2 (replicate m (replicate {b} 1))) (tabulate m (\\i -> (i % 3, {at}, i % {b + 1} - 1))) {part()} "
             f"in map2 (\\x y -> i32.sum x - i32.sum y) w[0] w[1]",
@@ -173,7 +162,7 @@ class NestsGenerator:
             lambda: f"let w = scatter (replicate m [1, 2]) (tabulate m (\\i -> {at})) (map2 (\\x y -> [x, y]) {part()} {part()}) in map (\\r -> r[0] - r[1]) w")
 
     def counted(self, scope, part):
-        bins = f"(map (\\x -> i64.i32 {self.element(scope, ['x'])} {self.pick('% (m + 1)', '% i64.max 1 m', '& 3')}) {part()})"
+        bins = f"(map (\\x -> i64.i32 {self.element(scope, ['x'])} {self.one_of('% (m + 1)', '% i64.max 1 m', '& 3')}) {part()})"
         op, neutral = self.random.choice(PLAIN[:4])
         pair, start, made = self.random.choice(ANY_ORDER)
         to = "if b then a else 7" if ">" in made else "i32.i8 a + i32.u16 b" if "i8" in made else "a - b"
@@ -186,7 +175,7 @@ class NestsGenerator:
             f"in map2 (-) w[0] w[1]")
 
     def changed(self, scope, part):
-        cut = self.pick("m / 2", "i64.min 2 m", "m - m / 3")
+        cut = self.one_of("m / 2", "i64.min 2 m", "m - m / 3")
         x = self.fresh()
         new = self.number((scope[0] + [f"a[{self.place('i')}]", f"b[{self.place('i')}]"] * 2, scope[1], ["i"]))
         start = f"let b = {part()} let a = copy {self.any_of(lambda: 'b', lambda: part())} "
@@ -215,7 +204,7 @@ class NestsGenerator:
         inner = (scope[0] + [s, s, t], scope[1] + [a] * 4, [])
 
         def body():
-            return self.vector(inner, self.pick(1, 1, 2))
+            return self.vector(inner, self.one_of(1, 1, 2))
 
         def number():
             return self.number(inner)
@@ -228,7 +217,7 @@ class NestsGenerator:
             lambda: f"(loop ({a}, {s}, {t}) = ({part()}, 2, 0i32) while {t} < {self.random.randint(2, 4)} && {self.condition(inner)} do "
             f"({body()}, {number()}, {t} + 1)).0",
             lambda: f"(loop ({a}, b, {t}, {s}) = ({part()}, {part()}, 0i32, 1) while {t} < {self.random.randint(2, 4)} && i32.sum {a} != {s} do "
-            f"({self.pick('b', body())}, {self.pick(a, body())}, {t} + 1, {number()})).{self.pick('0', '1')}",
+            f"({self.one_of('b', body())}, {self.one_of(a, body())}, {t} + 1, {number()})).{self.one_of('0', '1')}",
             lambda: f"(loop st : state [m] = {state} for {t} < {times} do if st.on then st with a = {self.vector(own, 1)} with on = {self.condition(own)} "
             f"else st with s = {self.number(own)} with p = (i8.i32 st.s, st.p.1 + 1) with on = true).a",
             lambda: f"let w = replicate 2 {part()} in (loop w for {t} < {times} do let {a} = copy w[{t} % 2] let {s} = {t} in w with [1 - {t} % 2] = {body()})[0]"
@@ -246,7 +235,7 @@ class NestsGenerator:
         row = "[" + ", ".join(self.element(scope, [x]) for _ in range(count)) + "]"
         made = f"let w = map (\\{x} -> {row}) {part()} "
         op, neutral = self.random.choice(PLAIN[:4])
-        return made + self.pick(
+        return made + self.one_of(
             f"in map (\\r -> reduce {op} {neutral} r) w", f"let r = map (reduce {op} {neutral}) (transpose w) in tabulate m (\\i -> r[i % {count}])",
             f"let r = reduce (map2 {op}) (replicate {count} {neutral}) w in tabulate m (\\i -> r[i % {count}])",
             f"let u = map (scan {op} {neutral}) (transpose w) in map (\\r -> reduce (+) 0 r) (transpose u)",
@@ -288,7 +277,7 @@ class NestsGenerator:
         every = [line.split()[1] for line in lines]
         result = " + ".join(f"i32.sum {v}" if v in vectors else v for v in (every if self.may_fail else vectors or [last]))
         if not self.may_fail:  # nothing that fails may be left out of the results
-            result = self.pick(f"map (+ {last}) row" if last not in vectors else last, result)
+            result = self.one_of(f"map (+ {last}) row" if last not in vectors else last, result)
         return (f"entry main [n] [m] (ks: [n]i32) (rows: [n][m]i32) (other: [m]i32) =\n  let s0 = i32.sum other\n  in map2 (\\k row ->\n    {body}\n"
                 f"    in {result}) ks rows\n")
 
@@ -296,7 +285,7 @@ class NestsGenerator:
         return DEFINITIONS
 
     def numbers(self, count):
-        low, high = self.pick((-4, 9), (0, 3), (-100, 100))
+        low, high = self.one_of((-4, 9), (0, 3), (-100, 100))
         return "[" + ", ".join(f"{self.random.randint(low, high)}i32" for _ in range(count)) + "]" if count else "empty([0]i32)"
 
     def input(self):

@@ -2,30 +2,22 @@
 types, whose sums and products are exact; widths around those of vectors, tiles and strips."""
 import random
 
+from choices import Choices
+
 TYPES = ("i32", "i32", "f32", "f32", "i64", "u8", "i16", "f64", "u32", "f16")
 
 
-class PairsGenerator:
+class PairsGenerator(Choices):
     expected = None
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.may_fail = self.random.random() < 0.25
-        self.ranks, self.types, self.names = {}, {}, 0
+        self.ranks, self.types = {}, {}
         self.sizes = (0, 1, 3, 4, 5, 9, 20, 33), (0, 1, 4, 15, 16, 17, 33, 50, 65), (0, 1, 2, 3, 5, 8, 17, 32, 33, 64, 130)
 
     def widen(self):
         self.sizes = (1, 4, 33, 70), (1, 17, 65, 300), (1, 3, 20, 130)
-
-    def pick(self, *items):
-        return self.random.choice(items)
-
-    def chance(self, p):
-        return self.random.random() < p
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
 
     def constant(self):
         return f"({self.type}.i32 {self.random.randint(0, 4)})"
@@ -33,9 +25,9 @@ class PairsGenerator:
     def term(self, names, depth=1):
         """Of numbers; sums of 10,000 such are exact."""
         if depth == 0 or self.chance(0.1):
-            return self.pick(*names, *names, *names, "k", self.constant())
+            return self.one_of(*names, *names, *names, "k", self.constant())
         a, b, t = self.term(names, depth - 1), self.term(names, depth - 1), self.type
-        forms = [f"({t}.max {a} {b})", f"({t}.min {a} {b})", f"(if {a} < {b} then {a} else {b} - {b})", f"(if {a} == {b} then {self.constant()} else {a})", f"({t}.bool ({a} {self.pick('<', '!=', '>=')} {b}))"]
+        forms = [f"({t}.max {a} {b})", f"({t}.min {a} {b})", f"(if {a} < {b} then {a} else {b} - {b})", f"(if {a} == {b} then {self.constant()} else {a})", f"({t}.bool ({a} {self.one_of('<', '!=', '>=')} {b}))"]
         if t[0] != "f" or depth == 1:
             forms += [f"({a} * {b})", f"({a} - {b})", f"({a} + {b})"] * 2
         if t[0] == "f":
@@ -43,23 +35,23 @@ class PairsGenerator:
         else:
             forms += [f"({a} / {b})", f"({a} % (3 - {b}))"] if self.may_fail and self.chance(0.2) else []
             forms += [f"({a} ^ {b})", f"({a} / ({b} | 1))", f"({a} % ({b} | 1))", f"({a} << ({b} & 3))"]
-        return self.pick(*forms)
+        return self.one_of(*forms)
 
     def operator(self):
         """A reduction's operator and its neutral element, of numbers."""
         t = self.type
         some = [(f"{t}.max", f"{t}.lowest"), (f"{t}.min", f"{t}.highest")]
         if t == "f16":
-            return self.pick(*some)
+            return self.one_of(*some)
         some += [("(+)", "0")] * 4
-        return self.pick(*some) if t[0] == "f" else self.pick(*some, ("(^)", "0"), ("(*)", "1"), ("(\\p q -> if q == 0 then p else q)", "0"), ("(|)", "0"))
+        return self.one_of(*some) if t[0] == "f" else self.one_of(*some, ("(^)", "0"), ("(*)", "1"), ("(\\p q -> if q == 0 then p else q)", "0"), ("(|)", "0"))
 
     def total(self, values, width):
         """Of an array of numbers, in many ways."""
         t, (op, zero) = self.type, self.operator()
         s, i = self.fresh("s"), self.fresh("i")
         pairs = f"(let v = {values} in zip v (indices v))"
-        least = f"(\\p q -> if p.0 {self.pick('<', '>')} q.0 || (p.0 == q.0 && p.1 < q.1) then p else q)"
+        least = f"(\\p q -> if p.0 {self.one_of('<', '>')} q.0 || (p.0 == q.0 && p.1 < q.1) then p else q)"
         forms = [f"reduce {op} {zero} ({values})"] * 4
         none = f"({t}.{'highest' if '<' in least[:30] else 'lowest'}, i64.highest)"
         forms += [f"(reduce {least} {none} {pairs}).0", f"{t}.bool ((reduce {least} {none} {pairs}).1 % 3 == 1)",
@@ -69,30 +61,30 @@ class PairsGenerator:
         if t[0] != "f":
             forms += [f"(reduce (\\(a, b) (c, e) -> (a * c, b * c + e)) (1, 0) (map (\\x -> (x, k)) ({values}))).1", f"(loop {s} = k for x in ({values}) do {s} * 3 - x)",
                       f"(reduce (\\(a, b, c, d) (e, f, g, h) -> (a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h)) (1, 0, 0, 1) (map (\\x -> (x, 1, k, x)) ({values}))).1"]
-        return f"({self.pick(*forms)})"
+        return f"({self.one_of(*forms)})"
 
     # ---- pairs
 
     def pair(self):
         """Of rows p and q of length d."""
-        x = self.term(["x", "y"], self.pick(1, 2))
+        x = self.term(["x", "y"], self.one_of(1, 2))
         i, s = self.fresh("i"), self.fresh("s")
         loops = [self.total(f"map2 (\\x y -> {x}) p q", "d")] * 3 + [
             f"(loop {s} = {self.constant()} for {i} < d do let x = p[{i}] let y = q[{i}] in {self.type}.max {s} {x})",
             f"(loop ({s}, {i}) = (k, 0i64) while {i} < d && {s} < 9 do let x = p[{i}] let y = q[d - 1 - {i}] in ({self.type}.max {s} {x}, {i} + 1)).0",
             self.total(f"map3 (\\x y z -> {self.term(['x', 'y', 'z'], 2)}) p q w", "d"), self.total(f"map2 (\\x y -> {x}) p (reverse q)", "d"),
             self.total(f"map2 (\\x y -> {x}) (take (d / 2) p) (sized (d / 2) (drop (d - d / 2) q))", "d / 2")]
-        one = self.pick(*loops)
+        one = self.one_of(*loops)
         if self.chance(0.2):
-            one = f"(let a = {one} let b = {self.pick(*loops)} in {self.term(['a', 'b'], 1)})"
+            one = f"(let a = {one} let b = {self.one_of(*loops)} in {self.term(['a', 'b'], 1)})"
         return self.term([one, one, "k"], 1) if self.type[0] != "f" and self.chance(0.3) else one
 
     def of_pairs(self):
-        one, others = self.pair(), self.pick("qs", "qs", "ps", "(reverse qs)", "(map reverse qs)", "qs[::-1]", "(take (m / 2) qs)")
+        one, others = self.pair(), self.one_of("qs", "qs", "ps", "(reverse qs)", "(map reverse qs)", "qs[::-1]", "(take (m / 2) qs)")
         width = {"ps": "n", "(take (m / 2) qs)": "m / 2"}.get(others, "m")
         if self.chance(0.25):
             others, width = "(iota m)", "m"
-            one = f"(let q = {self.pick('qs[j]', 'qs[m - 1 - j]', 'qs[j + 1 - h % 2]' if self.may_fail else 'qs[j]')} in if {self.pick('i == j', 'i < j', 'j % 2 == 0')} then {one} else {self.constant()})"
+            one = f"(let q = {self.one_of('qs[j]', 'qs[m - 1 - j]', 'qs[j + 1 - h % 2]' if self.may_fail else 'qs[j]')} in if {self.one_of('i == j', 'i < j', 'j % 2 == 0')} then {one} else {self.constant()})"
             inner = self.total(f"map (\\j -> {one}) {others}", width)
             rows = f"map (\\i -> let p = ps[i] in {inner}) (iota n)"
         elif self.chance(0.15):
@@ -101,7 +93,7 @@ class PairsGenerator:
         else:
             inner = self.total(f"map (\\q -> {one}) {others}", width)
             rows = f"map (\\p -> {inner}) ps"
-        return self.pick(rows, rows, f"[{self.total(rows, 'n')}]", f"[{self.total(rows, 'n')}]", f"map (\\p -> map (\\q -> {one}) {others} |> {self.pick('reverse', 'id')} |> \\r -> {self.total('r', width)}) ps" if "i ==" not in one and " i " not in one and " j" not in one else rows)
+        return self.one_of(rows, rows, f"[{self.total(rows, 'n')}]", f"[{self.total(rows, 'n')}]", f"map (\\p -> map (\\q -> {one}) {others} |> {self.one_of('reverse', 'id')} |> \\r -> {self.total('r', width)}) ps" if "i ==" not in one and " i " not in one and " j" not in one else rows)
 
     # ---- windows
 
@@ -109,25 +101,25 @@ class PairsGenerator:
         """A place that goes with i, within 0 .. n."""
         c = self.random.randint(0, 5)
         if self.may_fail and self.chance(0.3):
-            return self.pick(f"({i} + {c})", f"({i} - {c})", f"(2 * {i} - h)", f"({i} + h)", f"({n} + h - {c})")
-        return self.pick(i, f"({i} + 1)", f"(i64.max 0 ({i} - {c}))", f"(i64.min {n} ({i} + {c}))", "0", n, f"({n} - {i})", f"(i64.min {n} (i64.max 0 (2 * {i} - {c})))", f"({i} / 2)", f"(i64.max 0 (i64.min {n} ({i} + h - {c})))",
+            return self.one_of(f"({i} + {c})", f"({i} - {c})", f"(2 * {i} - h)", f"({i} + h)", f"({n} + h - {c})")
+        return self.one_of(i, f"({i} + 1)", f"(i64.max 0 ({i} - {c}))", f"(i64.min {n} ({i} + {c}))", "0", n, f"({n} - {i})", f"(i64.min {n} (i64.max 0 (2 * {i} - {c})))", f"({i} / 2)", f"(i64.max 0 (i64.min {n} ({i} + h - {c})))",
                          f"(i64.min {n} (3 * {i}))", f"(i64.max {i} ({n} / 2))")
 
     def windows(self):
-        n, row, i = self.pick(("d", "w", "i"), ("m", "u", "i"), ("(n * d)", "all", "i"))
+        n, row, i = self.one_of(("d", "w", "i"), ("m", "u", "i"), ("(n * d)", "all", "i"))
         width = n
         lo, hi = self.bound(i, width), self.bound(i, width)
-        back = self.pick("j", "j", f"({lo} + ({hi} - 1 - j))", f"({width} - 1 - j)")
-        element = self.pick(f"{row}[{back}]", f"{row}[j] * {row}[i - j]" if lo == "0" and hi in ("i", "(i + 1)") and width != "(n * d)" else f"{row}[j]", f"(if j % 3 == 0 then {row}[{back}] else k)", f"{self.type}.max {row}[i] {row}[j]")
+        back = self.one_of("j", "j", f"({lo} + ({hi} - 1 - j))", f"({width} - 1 - j)")
+        element = self.one_of(f"{row}[{back}]", f"{row}[j] * {row}[i - j]" if lo == "0" and hi in ("i", "(i + 1)") and width != "(n * d)" else f"{row}[j]", f"(if j % 3 == 0 then {row}[{back}] else k)", f"{self.type}.max {row}[i] {row}[j]")
         if "i - j" in element and self.type[0] == "f":
             element = element.replace(" * ", " + ")
         spanned = f"i64.max 0 ({hi} - {lo})"
         s = self.fresh("s")
-        value = self.pick(self.total(f"map (\\j -> {element}) ({lo}..<i64.max {lo} {hi})", spanned), self.total(f"tabulate ({spanned}) (\\t -> let j = {lo} + t in {element})", spanned),
+        value = self.one_of(self.total(f"map (\\j -> {element}) ({lo}..<i64.max {lo} {hi})", spanned), self.total(f"tabulate ({spanned}) (\\t -> let j = {lo} + t in {element})", spanned),
                           f"(loop {s} = k for t < {spanned} do let j = t + {lo} in {self.type}.max ({self.type}.min {s} 20) ({element}))", f"(loop ({s}, j) = (k, {lo}) while j < {hi} && {s} < 7 do ({self.type}.max {s} ({element}), j + 1)).0",
                           self.total(f"map (\\x -> {self.term(['x', 'k'], 1)}) {row}[{lo}:i64.max {lo} {hi}]", spanned),
                           f"(loop ({s}, z) = (k, 0) for t < {spanned} do let j = t + {lo} let e = {element} in if e > z then (z, e) else ({s}, z)).0")
-        step = self.pick("", "", "", " |> reverse")
+        step = self.one_of("", "", "", " |> reverse")
         if self.chance(0.2) and width != "(n * d)":
             return f"flatten (map (\\{'w' if row == 'w' else 'u'} -> map (\\i -> {value}) (iota ({width}))) {'ps' if row == 'w' else '(transpose qs)'}){step}"
         return f"map (\\i -> {value}) (iota ({width})){step}"
@@ -136,13 +128,13 @@ class PairsGenerator:
 
     def flat(self):
         make = self.term(["x", "y", "z"], 2)
-        nest = self.pick(f"map (\\x -> map (\\y -> let z = k in {make}) u) w", f"map2 (\\x r -> let z = x + x in map2 (\\x y -> {make}) r w) (take n (replicate n k)) ps", f"map (\\x -> let z = {self.term(['x', 'k'], 1)} in map (\\y -> {make}) (reverse u)) all",
+        nest = self.one_of(f"map (\\x -> map (\\y -> let z = k in {make}) u) w", f"map2 (\\x r -> let z = x + x in map2 (\\x y -> {make}) r w) (take n (replicate n k)) ps", f"map (\\x -> let z = {self.term(['x', 'k'], 1)} in map (\\y -> {make}) (reverse u)) all",
                          f"map (\\i -> map (\\j -> let x = w[i] let y = u[j] let z = {self.type}.i64 (i - j) in {make}) (iota m)) (iota d)", f"map (\\i -> replicate m (let x = w[i] let y = k let z = y in {make})) (iota d)",
                          f"map (\\x -> map (\\r -> let y = {self.total('r', 'd')} let z = x in {make}) qs) w", "transpose ps", "map reverse ps", f"map (\\r -> map2 (\\x y -> let z = k in {make}) r (rotate 1 r)) ps")
         t = self.type
-        index = self.pick("i64.i32 (i32.i64 i % 7)", f"i64.{t} x % 5", "i / 3", f"(if x > k then i64.{t} x else -1)") if t != "f16" else "i % 5"
+        index = self.one_of("i64.i32 (i32.i64 i % 7)", f"i64.{t} x % 5", "i / 3", f"(if x > k then i64.{t} x else -1)") if t != "f16" else "i % 5"
         op, zero = self.operator()
-        return self.pick(f"filter (\\x -> x {self.pick('>', '!=', '<=')} k) xs", f"hist {op} {zero} 6 (map2 (\\x i -> {index}) xs (indices xs)) xs", f"scan {op} {zero} xs", f"map (.0) (filter (\\(x, i) -> x > k && i % 2 == 0) (zip xs (indices xs)))",
+        return self.one_of(f"filter (\\x -> x {self.one_of('>', '!=', '<=')} k) xs", f"hist {op} {zero} 6 (map2 (\\x i -> {index}) xs (indices xs)) xs", f"scan {op} {zero} xs", f"map (.0) (filter (\\(x, i) -> x > k && i % 2 == 0) (zip xs (indices xs)))",
                          f"scatter (replicate (length xs) k) (map (\\i -> length xs - 1 - i) (indices xs)) xs", f"[{self.total('xs', 'length xs')}]", f"(let (a, b) = partition (> k) xs in b ++ a)",
                          f"map {t}.i64 (hist (+) 0 4 (map2 (\\x i -> if x > k then 1 else i % 6 - 1) xs (indices xs)) (map (\\_ -> 1i64) xs))" if t not in ("u8", "f16") else "xs[::-1]",
                          f"(let i = filter (\\i -> xs[i] > k) (indices xs) in map (\\i -> xs[length xs - 1 - i]) i)"), f"flatten ({nest})"
@@ -151,10 +143,10 @@ class PairsGenerator:
 
     def short(self):
         x = self.term(["x", "y"], 2)
-        a, b = self.pick("ps", "(map reverse ps)", "(transpose (reverse (transpose ps)))", "(rotate 1 ps)", "(map (rotate 2) ps)", "(reverse ps)"), self.pick("ps", "(reverse ps)", "(replicate n w)", "(map (map (+ k)) ps)")
-        cube = self.pick("(unflatten (flatten (replicate 3 ps) |> flatten) :> [3 * n][d]TYPE)".replace("TYPE", self.type), "(ps ++ qs)", "(ps ++ map (map (\\x -> x + k)) qs ++ ps)", "(transpose (transpose ps))")
+        a, b = self.one_of("ps", "(map reverse ps)", "(transpose (reverse (transpose ps)))", "(rotate 1 ps)", "(map (rotate 2) ps)", "(reverse ps)"), self.one_of("ps", "(reverse ps)", "(replicate n w)", "(map (map (+ k)) ps)")
+        cube = self.one_of("(unflatten (flatten (replicate 3 ps) |> flatten) :> [3 * n][d]TYPE)".replace("TYPE", self.type), "(ps ++ qs)", "(ps ++ map (map (\\x -> x + k)) qs ++ ps)", "(transpose (transpose ps))")
         op, zero = self.operator()
-        return self.pick(f"flatten (map2 (map2 (\\x y -> {x})) {a} {b})", f"flatten (map (\\p -> map (\\x -> let y = k in {x}) p) {cube})", f"flatten (map transpose (replicate 2 ({a})) |> map (map (\\r -> {self.total('r', 'n')})))",
+        return self.one_of(f"flatten (map2 (map2 (\\x y -> {x})) {a} {b})", f"flatten (map (\\p -> map (\\x -> let y = k in {x}) p) {cube})", f"flatten (map transpose (replicate 2 ({a})) |> map (map (\\r -> {self.total('r', 'n')})))",
                          f"flatten (map (scan {op} {zero}) {cube})", f"map (\\p -> {self.total('p', 'd')}) {cube}", f"flatten (map (\\p -> (copy p) with [d / 2:] = map (\\x -> let y = k in {x}) p[d / 2:]) {a})",
                          f"flatten (map (\\r -> map2 (\\x y -> {x}) r[::-1] r) {a})", f"reduce (map2 {op}) (replicate d {zero}) {cube}", f"flatten (scan (map2 {op}) (replicate d {zero}) {cube})",
                          f"flatten (transpose (map2 (\\p y -> map (\\x -> {x}) p) {a} (map (\\p -> {self.total('p', 'd')}) ps)))",
@@ -165,12 +157,12 @@ class PairsGenerator:
     def parts(self):
         t, x = self.type, self.term(["x", "y"], 2)
         op, zero = self.operator()
-        return self.pick(
-            f"map (\\x -> let y = k in {x}) w ++ map (\\x -> let y = x in {x}) u ++ [k]", f"scatter (replicate (d + m + 3) k) (map (\\i -> {self.pick('d + m + 2 - i', 'i', 'if i % 2 == 0 then i + 3 else i - 1', '(i + 5) % (d + m)')}) (iota (d + m))) (w ++ map (\\x -> let y = k in {x}) u)",
+        return self.one_of(
+            f"map (\\x -> let y = k in {x}) w ++ map (\\x -> let y = x in {x}) u ++ [k]", f"scatter (replicate (d + m + 3) k) (map (\\i -> {self.one_of('d + m + 2 - i', 'i', 'if i % 2 == 0 then i + 3 else i - 1', '(i + 5) % (d + m)')}) (iota (d + m))) (w ++ map (\\x -> let y = k in {x}) u)",
             f"scatter (scatter (copy all) (map (* 2) (iota d)) w) (map (\\i -> n * d - 1 - 2 * i) (iota m)) u",
             f"map (\\r -> {t}.max r.a r.b) (scan (\\p q -> {{a = {t}.max p.a q.a, b = {t}.min p.b q.b, c = if q.c then true else p.c}}) {{a = {t}.lowest, b = {t}.highest, c = false}} (map (\\x -> {{a = x, b = k, c = x > k}}) all))",
             f"map (\\r -> r.1) (scan (\\(f, x) (g, y) -> (f || g, if g then y else {'x + y' if t != 'f16' else f'{t}.max x y'})) (false, {'0' if t != 'f16' else 'f16.lowest'}) (map2 (\\x i -> (i % 5 == 3 || x > k, x)) all (indices all)))",
-            f"map (\\(a, b) -> {t}.max a ({t}.min b 9)) (reduce_by_index (replicate 5 ({t}.lowest, {t}.highest)) (\\(a, b) (c, e) -> ({t}.max a c, {t}.min b e)) ({t}.lowest, {t}.highest) (map (\\i -> {self.pick('i % 5', 'i / 2', 'i % 7 - 1')}) (indices all)) (map (\\x -> (x, x)) all))",
+            f"map (\\(a, b) -> {t}.max a ({t}.min b 9)) (reduce_by_index (replicate 5 ({t}.lowest, {t}.highest)) (\\(a, b) (c, e) -> ({t}.max a c, {t}.min b e)) ({t}.lowest, {t}.highest) (map (\\i -> {self.one_of('i % 5', 'i / 2', 'i % 7 - 1')}) (indices all)) (map (\\x -> (x, x)) all))",
             f"map (.1) (reduce_by_index (replicate 4 (i64.highest, k)) (\\p q -> if p.0 < q.0 then p else q) (i64.highest, k) (map (\\i -> i * 7 % 5) (indices all)) (zip (indices all) all))",
             f"map (\\p -> (loop (i, s) = (0, k) while i < d && p[i] <= s do (i + 1, {t}.max s p[i])).1) ps",
             f"map (\\p -> (loop (i, s, found) = (0i64, k, false) while i < d && not found do if p[i] > k then (i, p[i], true) else (i + 2, s, found)).1) ps",
@@ -189,9 +181,9 @@ class PairsGenerator:
         return ""
 
     def entry(self, name):
-        self.type = self.types[name] = self.pick(*TYPES)
+        self.type = self.types[name] = self.one_of(*TYPES)
         self.ranks[name] = 2
-        t, kind = self.type, self.pick("of_pairs", "of_pairs", "windows", "windows", "flat", "short", "parts")
+        t, kind = self.type, self.one_of("of_pairs", "of_pairs", "windows", "windows", "flat", "short", "parts")
         body = getattr(self, kind)()
         body = f"let xs = {body[1]} in {body[0]}" if kind == "flat" else body
         return f"entry {name} [n] [m] [d] (ps: [n][d]{t}) (qs: [m][d]{t}) (w: [d]{t}) (u: [m]{t}) (k: {t}) (h: i64) : []{t} =\n  let all = flatten ps let _ = all in\n  {body}\n"
@@ -201,7 +193,7 @@ class PairsGenerator:
 
     def input(self, entry="main"):
         t = self.types[entry]
-        n, m, d = (self.pick(*sizes) for sizes in self.sizes)
+        n, m, d = (self.one_of(*sizes) for sizes in self.sizes)
         if n * m * d > 40000:
             d = d % 4
         number = lambda: f"{self.random.randint(0 if t[0] == 'u' else -4, 5)}{t}"

@@ -2,6 +2,8 @@
 at places of two numbers, the same for all points; in maps, loops and sums within each other.  Sizes are known when the program runs."""
 import random
 
+from choices import Choices
+
 ENTRY = """
 entry main [n] [m] (h: f64) (xss: [n][m]f64) (xs: [n]f64) (dxss: [n][m]f64) (dxs: [n]f64) : [7]f64 =
   let along h = (map2 (map2 (\\a b -> a + h * b)) xss dxss, map2 (\\a b -> a + h * b) xs dxs)
@@ -13,24 +15,21 @@ entry main [n] [m] (h: f64) (xss: [n][m]f64) (xs: [n]f64) (dxss: [n][m]f64) (dxs
 """
 
 
-class PlacesGenerator:
+class PlacesGenerator(Choices):
     def __init__(self, seed):
-        self.random = random.Random(seed)
-
-    def pick(self, *texts):
-        return self.random.choice(texts)
+        super().__init__(random.Random(seed))
 
     def place(self, numbers, size):
-        number, other, more = self.pick(*numbers), self.pick(*numbers), self.random.randrange(-2, 3)
+        number, other, more = self.one_of(*numbers), self.one_of(*numbers), self.random.randrange(-2, 3)
         shift = f"+ {more}" if more >= 0 else f"- {-more}"
-        return self.pick(number, f"{number} {shift}", f"{number} + {other} {shift}", f"({number} {shift}) % {size}",
-                         f"{self.pick('2', '3', '(-2)')} * {number} {shift}", f"{size} - 1 - {number}", str(abs(more)))
+        return self.one_of(number, f"{number} {shift}", f"{number} + {other} {shift}", f"({number} {shift}) % {size}",
+                         f"{self.one_of('2', '3', '(-2)')} * {number} {shift}", f"{size} - 1 - {number}", str(abs(more)))
 
     def read(self, numbers, matrix):
         sizes = ("n", "m") if matrix else ("n",)
         places = [self.place(numbers, size) for size in sizes]
         there = " && ".join(f"{place} >= 0 && {place} < {size}" for place, size in zip(places, sizes))
-        return f"(if {there} then {'xss' if matrix else 'xs'}[{', '.join(places)}] else {self.pick('0', '0.5')})"
+        return f"(if {there} then {'xss' if matrix else 'xs'}[{', '.join(places)}] else {self.one_of('0', '0.5')})"
 
     def number(self, numbers, depth):
         kind = self.random.randrange(7 if depth else 3)
@@ -40,7 +39,7 @@ class PlacesGenerator:
             return self.read(numbers, True)
         if kind == 2:
             return f"f64.sin ({self.read(numbers, False)} + {self.read(numbers, True)})"
-        inner, width = f"i{len(numbers)}", self.pick("n", "m", "2", "3")
+        inner, width = f"i{len(numbers)}", self.one_of("n", "m", "2", "3")
         if kind == 6:
             return f"(let t = {self.number(numbers, depth - 1)} in t * {self.number(numbers, depth - 1)})"
         body = self.number(numbers + [inner], depth - 1)
@@ -51,10 +50,10 @@ class PlacesGenerator:
     def text(self):
         depth = self.random.randrange(1, 3)
         if self.random.randrange(2):
-            sum_ = f"tabulate {self.pick('n', 'm', '2', '4')} (\\i0 -> {self.number(['i0'], depth)} * f64.i64 (i0 + 1))"
+            sum_ = f"tabulate {self.one_of('n', 'm', '2', '4')} (\\i0 -> {self.number(['i0'], depth)} * f64.i64 (i0 + 1))"
         else:
             point = f"{self.number(['i0', 'i1'], depth)} * f64.i64 (i0 + 2 * i1 + 1)"
-            sum_ = f"flatten (tabulate_2d {self.pick('n', 'm', '2')} {self.pick('n', 'm', '3')} (\\i0 i1 -> {point}))"
+            sum_ = f"flatten (tabulate_2d {self.one_of('n', 'm', '2')} {self.one_of('n', 'm', '3')} (\\i0 i1 -> {point}))"
         return f"def f [n] [m] (xss: [n][m]f64, xs: [n]f64) : f64 = f64.sin (f64.sum ({sum_}) / 8)\n{ENTRY}"
 
     def input(self):

@@ -4,37 +4,31 @@ updates; in the points of a map, too."""
 import random
 import re
 
+from choices import Choices
+
 SIZES = (0, 1, 2, 3, 5, 8, 16, 17, 33, 40, 64, 65)
 MOST = 2000
 TYPES = ("i32", "i32", "f32", "u8", "i16", "i64", "f64")
 
 
-class SlicesGenerator:
+class SlicesGenerator(Choices):
     expected = None
     may_fail = False
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(random.Random(seed))
         self.ranks = {}
-        self.names = 0
 
     def widen(self):
         pass
-
-    def pick(self, *items):
-        return self.random.choice(items)
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
 
     # ---- views
 
     def view(self, a, b):
         """Definitions of sizes, what a matrix x of [a][b] is seen as, and that one's sizes."""
         h, g, t = self.fresh("h"), self.fresh("h"), self.type_
-        s = self.pick("2", "3", "k", "k", "(k + 1)")
-        o = self.pick("0", "0", "1", "o")
+        s = self.one_of("2", "3", "k", "k", "(k + 1)")
+        o = self.one_of("0", "0", "1", "o")
         low = f"let {g} = i64.min {o} {{}} "
         strided = lambda n: f"let {h} = ({n} + {s} - 1) / {s} "
         form = self.random.randrange(15)
@@ -55,7 +49,7 @@ class SlicesGenerator:
         if form in (7, 8):
             return "", "(transpose {x})", b, a
         if form == 9:
-            return "", self.pick("{x}[::-1]", "(map reverse {x})", "(reverse {x})", "{x}[::-1, ::-1]"), a, b
+            return "", self.one_of("{x}[::-1]", "(map reverse {x})", "(reverse {x})", "{x}[::-1, ::-1]"), a, b
         if form == 10:
             return f"let {h} = {b} let {g} = {a} ", f"(unflatten (flatten {{x}} :> [{h} * {g}]{t}))", h, g
         if form == 11:
@@ -64,7 +58,7 @@ class SlicesGenerator:
             return f"let {h} = {b} / 2 ", f"({{x}}[:, {b} - {h}:] :> [{a}][{h}]{t})", a, h
         if form == 13:
             return f"let {h} = {a} * {b} / 2 ", f"(unflatten ((flatten {{x}})[:{h} * 2] :> [{h} * 2]{t}))", h, "2"
-        return "", self.pick("(rotate 1 {x})", "(map (rotate k) {x})", "(map (map (+ 1)) {x})", "(copy {x})"), a, b
+        return "", self.one_of("(rotate 1 {x})", "(map (rotate k) {x})", "(map (map (+ 1)) {x})", "(copy {x})"), a, b
 
     def seen(self, a, b, inline):
         """A view; inline: its sizes are written out, so that they are the same for all points of a map."""
@@ -78,23 +72,23 @@ class SlicesGenerator:
 
     def term(self, *names):
         """Of small whole numbers, few enough that sums of floats are exact."""
-        c = self.pick("1", "2", "3")
-        a, b = self.pick(*names), self.pick(*names)
-        return self.pick(f"({a} * {b})", f"({a} + {b})", f"({a} - {b} * {c})", f"({a} * {c})", f"(if {a} < {b} then {a} else {b} + {c})", f"({self.type_}.max {a} {b})", f"({a} - {b})")
+        c = self.one_of("1", "2", "3")
+        a, b = self.one_of(*names), self.one_of(*names)
+        return self.one_of(f"({a} * {b})", f"({a} + {b})", f"({a} - {b} * {c})", f"({a} * {c})", f"(if {a} < {b} then {a} else {b} + {c})", f"({self.type_}.max {a} {b})", f"({a} - {b})")
 
     def reader(self, v, w, a, b):
         t = self.type_
         two, one = self.term("x", "y"), self.term("x", "x", "z")
-        op, ne = self.pick(("(+)", "0"), (f"{t}.max", f"{t}.lowest" if t[0] != "f" else f"(-{t}.inf)"), ("(+)", "0"))
+        op, ne = self.one_of(("(+)", "0"), (f"{t}.max", f"{t}.lowest" if t[0] != "f" else f"(-{t}.inf)"), ("(+)", "0"))
         s = f"({t}.sum (map2 (\\x y -> {two}) r q))"
         near = self.term("v[i, j]", f"v[i64.max 0 (i - 1), j]", f"v[i, (j + 1) % {b}]", f"w[{a} - 1 - i, j]", f"w[i, i64.min ({b} - 1) (j + 2)]")
         named = f"let v = {v} let w = {w} in "
         if self.random.random() < 0.25:  # in the points of a map
-            row = self.pick("map (\\x -> let z = x in " + one + ") r", f"scan {op} {ne} r", "reverse r", f"loop c = copy r for i < {b} - 1 do let x = c[i] let y = c[i + 1] in (c with [i] = {t}.min x y) with [i + 1] = {t}.max x y",
+            row = self.one_of("map (\\x -> let z = x in " + one + ") r", f"scan {op} {ne} r", "reverse r", f"loop c = copy r for i < {b} - 1 do let x = c[i] let y = c[i + 1] in (c with [i] = {t}.min x y) with [i + 1] = {t}.max x y",
                             f"(loop (p, q) = (copy r, copy r) for i < 2 do (map2 (\\x y -> {two}) p (rotate 1 q), p)).0", f"map2 (\\x y -> {two}) r[::-1] r",
                             f"let g = {b} / 2 in (r[:g] ++ r[g:]) :> [{b}]{t}", f"let c = copy r let g = {b} / 2 in c with [:g] = copy c[{b} - g:]")
-            return self.pick(f"map (\\r -> {row}) {v}", f"transpose (map (\\r -> {row}) {v})", f"map (\\r -> {op} 3 (reduce {op} {ne} ({row}))) {v}")
-        return self.pick(
+            return self.one_of(f"map (\\r -> {row}) {v}", f"transpose (map (\\r -> {row}) {v})", f"map (\\r -> {op} 3 (reduce {op} {ne} ({row}))) {v}")
+        return self.one_of(
             f"map (map (\\x -> let z = x in {one})) {v}", f"map2 (map2 (\\x y -> {two})) {v} {w}", f"map (\\r -> reduce {op} {ne} r) {v}", f"map (reduce {op} {ne}) (transpose {v})",
             f"map2 (\\r q -> {s}) {v} {w}", f"map (\\r -> map (\\q -> {s}) {w}) {v}", f"map (\\r -> map (\\q -> {s}) {w}) {v}", f"map (\\r -> map (\\q -> {s}) (transpose {w})) (transpose {v})",
             f"map (\\r -> map (\\q -> {s}) {w} |> reduce {op} {ne}) {v}", f"map (scan {op} {ne}) {v}", f"transpose (map (scan {op} {ne}) (transpose {v}))",
@@ -127,7 +121,7 @@ class SlicesGenerator:
     def text(self, _lines, _results):
         entries = []
         for name in ("main", "second", "third"):
-            self.type_ = self.pick(*TYPES)
+            self.type_ = self.one_of(*TYPES)
             self.ranks[name] = self.type_, self.random.random() < 0.2
             t, cube = self.ranks[name]
             if cube:
@@ -146,8 +140,8 @@ class SlicesGenerator:
 
     def input(self, entry="main"):
         t, cube = self.ranks[entry]
-        first = (self.pick(0, 1, 2, 3, 17),) if cube else ()
-        n, m = self.pick(*SIZES), self.pick(*SIZES)
+        first = (self.one_of(0, 1, 2, 3, 17),) if cube else ()
+        n, m = self.one_of(*SIZES), self.one_of(*SIZES)
         while n * m * (first or (1,))[0] > MOST:
             n, m = n // 2, m - m // 3
-        return f"{self.matrix(t, *first, n, m)} {self.matrix(t, *first, n, m)} {self.pick(1, 2, 3)}i64 {self.pick(0, 1, 2, 5)}i64"
+        return f"{self.matrix(t, *first, n, m)} {self.matrix(t, *first, n, m)} {self.one_of(1, 2, 3)}i64 {self.one_of(0, 1, 2, 5)}i64"

@@ -5,6 +5,7 @@ What a program prints is what derivatives.py judges, and two gradients.
 """
 import random
 
+from choices import Choices
 from idioms.words import array_text
 
 WIDTHS = (1, 2, 3, 5, 17)
@@ -31,27 +32,16 @@ JUDGED = """entry main [n] [m] (at: point [n] [m]) (d: point [n] [m]) (is: [n]i6
 """
 
 
-class SmoothGenerator:
+class SmoothGenerator(Choices):
     """A function f of a number, a vector and a matrix, with places, bins and counts of integers."""
     expected = None
     may_fail = False
     widths = WIDTHS
 
     def __init__(self, seed, _depth=4):
-        self.random = random.Random(seed)
-        self.names = 0
+        super().__init__(random.Random(seed))
         self.vectors = {"n": ["xs"], "m": []}
         self.matrices = ["xss"]
-
-    def pick(self, items):
-        return self.random.choice(list(items))
-
-    def chance(self, part):
-        return self.random.random() < part
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
 
     def vector(self, dim="n"):
         found = self.vectors[dim]

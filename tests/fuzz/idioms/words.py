@@ -1,6 +1,7 @@
 """What idioms are made of: arrays, places in them, numbers; and programs of statements."""
 import random
 
+from choices import Choices
 from programs import entry_text
 
 TYPES = ("i32", "i32", "u8", "i16", "i64", "f32", "f64")
@@ -14,29 +15,18 @@ REDUCTIONS = {
 }
 
 
-class Words:
+class Words(Choices):
     expected = None
     may_fail = False  # the interpreter tells
 
     def __init__(self, seed, _depth=4):
-        self.random = random.Random(seed)
-        self.names = 0
+        super().__init__(random.Random(seed))
         self.arrays = [("xs", "i32", ("n",)), ("ys", "u8", ("m",)), ("zs", "i16", ("s",)),
                        ("xss", "i32", ("n", "m")), ("ws", "f32", ("n",)),
                        ("image", "u8", ("n", "m", "3"))]
         self.scalars = [("k", "i32")]
         self.widths, self.rows, self.most = WIDTHS, ROWS, 3000
         self.types = TYPES + (self.pick(OTHER_TYPES),)
-
-    def fresh(self, stem):
-        self.names += 1
-        return f"{stem}{self.names}"
-
-    def pick(self, items):
-        return self.random.choice(list(items))
-
-    def chance(self, part):
-        return self.random.random() < part
 
     def widen(self):
         """Arrays that CPUs cut into chunks."""
