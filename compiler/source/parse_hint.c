@@ -64,6 +64,8 @@ static const HintRule rules[] = {
   { "an expression", "~", NULL, "`!` is the complement, of bools and of bits" },
   { "an expression", "+", NULL, "`+` has two operands; the sign of numbers is `-`" },
   { "an expression", "'", NULL, "texts stand in double quotes, `'a'` is one character" },
+  { "an expression", "//", NULL, COMMENTS "; `//` divides" },
+  { "an expression", "/*", NULL, COMMENTS },
   { "an expression", NULL, "//", COMMENTS "; `//` divides" },
   { "an expression", NULL, "++", "`++` joins two arrays; `x + 1` is the next number" },
   { "an expression", ",", "(", "`\\x -> (x, 1)` is a function that makes a tuple" },
