@@ -61,9 +61,9 @@
 #  include <poll.h>
 #  include <sched.h>
 #  include <spawn.h>
-#  include <sys/mman.h>
 #  include <sys/resource.h>
 #endif
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #ifndef RT_LIBRARY

@@ -360,14 +360,40 @@ static void batches_are_built_at_once(void) {
   fl_context_config_free(cfg);
 }
 
+// The mapping around the address has the flag `hg` then; systems without such pages list no flags.
+static bool may_have_large_pages(const void *address) {
+  FILE *maps = fopen("/proc/self/smaps", "r");
+  char line[4096];
+  bool inside = false, found = false, flags = false;
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long from, to;
+    if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+      inside = from <= (uintptr_t)address && (uintptr_t)address < to;
+    flags = flags || !strncmp(line, "THPeligible:", 12);
+    if (inside && !strncmp(line, "VmFlags:", 8)) found = strstr(line, " hg") != NULL;
+  }
+  if (maps) fclose(maps);
+  return found || !flags;
+}
+
+static void long_arrays_have_large_pages(struct rt_context *ctx) {
+  const int64_t n = 3 << 20;
+  struct rt_value v = floats(ctx, n);
+  struct rt_place place = { v.u.array->mem->buffer, n * (int64_t)sizeof(float) / 2 };
+  const char *shared = rt_cl_shared_place(ctx, place);
+  CHECK(!shared || may_have_large_pages(shared));
+  rt_array_free(ctx, v.u.array);
+}
+
 // `shared`: by memory that host and device share, if they do; else by commands.
 static void all_in_one_context(bool profiling, bool shared) {
   struct rt_config *cfg = fl_context_config_new();
   fl_context_config_set_profiling(cfg, profiling);
   struct rt_context *ctx = open_context(cfg);
-  if (shared)
+  if (shared) {
     memory_is_shared(ctx);
-  else
+    long_arrays_have_large_pages(ctx);
+  } else
     ctx->device.shares_memory = false;
   launches_any_size(ctx);
   consumed_arrays_are_gone(ctx);
