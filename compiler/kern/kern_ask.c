@@ -113,6 +113,131 @@ bool kern_may_run_twice(const Kern *kern, const Axis *axis) {
   return !updates_in_place(axis->body, carried);
 }
 
+// ---- points that run again
+
+enum { MOST_DIMS = 8 };
+
+// Memory that a point loads from and stores to: is that a row which it fills before?
+typedef struct FilledRow {
+  const Map *bound;  // Var -> itself: in the point
+  const Tensor *root;
+  const Axis *axes[MOST_DIMS];  // of the loops that fill it
+  int depth;
+  const Access *filled;
+  bool loads, stores, elsewhere;
+} FilledRow;
+
+static bool is_along(const FilledRow *r, const Access *to, int dim) {
+  for (int a = 0; a < r->depth; a++)
+    if (term_is_var(to->index[dim], r->axes[a]->index))
+      return term_same(r->axes[a]->width, to->tensor->dims[dim]);
+  return false;
+}
+
+typedef struct BoundAsk {
+  const Map *bound;
+  bool found;
+} BoundAsk;
+
+static void ask_bound(void *state, const Var *var) {
+  BoundAsk *ask = state;
+  ask->found = ask->found || map_has(ask->bound, var);
+}
+
+static bool is_steady(const FilledRow *r, const Term *index) {
+  BoundAsk ask = { r->bound, false };
+  term_each_var(index, ask_bound, &ask);
+  return !ask.found;
+}
+
+// Every element of a row, by as many loops as it has dimensions?
+static bool fills_row(const FilledRow *r, const Access *to) {
+  int along = 0;
+  for (int i = 0; i < to->tensor->rank; i++) {
+    if (is_along(r, to, i))
+      along++;
+    else if (!is_steady(r, to->index[i]))
+      return false;
+  }
+  return along == r->depth;
+}
+
+static const Access *row_filled_by(FilledRow *r, const KernStm *stm) {
+  if (stm->kind == KERN_STORE && tensor_root(stm->u.store.to.tensor) == r->root)
+    return fills_row(r, &stm->u.store.to) ? &stm->u.store.to : NULL;
+  if (stm->kind != KERN_AXIS || r->depth == MOST_DIMS) return NULL;
+  const Axis *axis = stm->u.axis;
+  if (axis->role != AXIS_MAP && axis->role != AXIS_LOOP) return NULL;
+  const Access *filled = NULL;
+  r->axes[r->depth++] = axis;
+  for (int i = 0; i < axis->body->count && !filled; i++)
+    filled = row_filled_by(r, &axis->body->stms[i]);
+  r->depth -= !filled;
+  return filled;
+}
+
+static void see_use(KernVisitor *v, Access access, bool stores) {
+  FilledRow *r = v->state;
+  if (tensor_root(access.tensor) != r->root) return;
+  r->loads = r->loads || !stores;
+  r->stores = r->stores || stores;
+}
+
+static void see_place(KernVisitor *v, Access access, bool stores) {
+  FilledRow *r = v->state;
+  (void)stores;
+  if (tensor_root(access.tensor) != r->root) return;
+  if (access.tensor != r->filled->tensor) r->elsewhere = true;
+  for (int i = 0; i < access.tensor->rank && !r->elsewhere; i++)
+    if (!is_along(r, r->filled, i) && !term_same(access.index[i], r->filled->index[i]))
+      r->elsewhere = true;
+}
+
+static bool fills_before(const KernBlock *body, FilledRow r) {
+  KernVisitor uses = { .access = see_use, .state = &r },
+              places = { .access = see_place, .state = &r };
+  for (int i = 0; i < body->count && !r.stores; i++) {
+    kern_visit_stm(&uses, &body->stms[i]);
+    if (r.loads) return false;
+    if (r.stores) r.filled = row_filled_by(&r, &body->stms[i]);
+  }
+  if (r.filled) kern_visit_block(&places, body);
+  return r.filled && !r.elsewhere;
+}
+
+typedef struct RunsAgain {
+  InPlace uses;
+  const KernBlock *body;
+  Map *bound;
+  bool shows;
+} RunsAgain;
+
+static void see_reloaded(void *state, const void *key, void *value) {
+  RunsAgain *a = state;
+  const Tensor *root = value;
+  if (!map_has(a->uses.loaded, key) || map_has(a->uses.made, root)) return;
+  FilledRow row = { .bound = a->bound, .root = root };
+  a->shows =
+      a->shows || map_get(a->uses.loaded, key) != root || !fills_before(a->body, row);
+}
+
+static void see_bound(KernVisitor *v, const Var *var) { map_put(v->state, var, var); }
+
+bool kern_may_run_again(const Axis *axis) {
+  RunsAgain a = { .uses = { .loaded = map_new(NULL),
+                            .stored = map_new(NULL),
+                            .made = map_new(NULL),
+                            .carried = map_new(NULL) },
+                  .body = axis->body,
+                  .bound = map_new(NULL) };
+  KernVisitor v = { .stm = see_made, .access = see_access, .state = &a.uses };
+  KernVisitor binders = { .binder = see_bound, .state = a.bound };
+  kern_visit_block(&v, axis->body);
+  kern_visit_block(&binders, axis->body);
+  map_each(a.uses.stored, see_reloaded, &a);
+  return !a.shows && !a.uses.ring_stores.count;
+}
+
 // ---- the host
 
 typedef struct HostAsk {

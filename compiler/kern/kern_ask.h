@@ -17,3 +17,5 @@ Map *kern_data(const Kern *kern);
 bool kern_updates_in_place(const KernBlock *block);
 // May the points of a map run twice, within a round of the loops around it?
 bool kern_may_run_twice(const Kern *kern, const Axis *axis);
+// May they do so if the first time is over?
+bool kern_may_run_again(const Axis *axis);

@@ -126,7 +126,7 @@ const char *recipe_rest_word(SplitRest rest) {
   static const char *const words[] = {
     [SPLIT_SHORT] = "short", [SPLIT_BOUND] = "bound",     [SPLIT_PEEL] = "peel",
     [SPLIT_CHAIN] = "chain", [SPLIT_OVERLAP] = "overlap", [SPLIT_RUN] = "run",
-    [SPLIT_CLAMP] = "clamp"
+    [SPLIT_CLAMP] = "clamp", [SPLIT_FOLLOW] = "follow",
   };
   return words[rest];
 }
@@ -165,7 +165,8 @@ void recipe_split(Recipe *r, Name axis, int64_t by, SplitRest rest) {
   const Kern *next =
       known ? known->next
             : remember(r, line, step_split(&r->step, r->kern, axis, by, rest));
-  if (next && rest == SPLIT_OVERLAP && !require_points(r, axis, by)) next = NULL;
+  bool is_full = rest == SPLIT_OVERLAP || rest == SPLIT_FOLLOW;
+  if (next && is_full && !require_points(r, axis, by)) next = NULL;
   apply(r, next, line);
 }
 

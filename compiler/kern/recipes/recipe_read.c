@@ -138,7 +138,7 @@ static void read_split(RecipeReader *r, RecipeStep *step) {
   if (!accept_word(r, "by")) expected(r, "`by` or `into`");
   read_number(r, step);
   step->rest = SPLIT_BOUND;
-  for (int i = SPLIT_SHORT; i <= SPLIT_CLAMP; i++)
+  for (int i = SPLIT_SHORT; i <= SPLIT_FOLLOW; i++)
     if (accept_word(r, recipe_rest_word((SplitRest)i))) step->rest = (SplitRest)i;
 }
 
@@ -198,7 +198,7 @@ typedef struct VerbRow {
 // clang-format off
 static const VerbRow verbs[] = {
   { "split", VERB_SPLIT, read_split,
-    "split AXIS by NUMBER [short|run|peel|chain|overlap|clamp], or split AXIS into NUMBER" },
+    "split AXIS by NUMBER [short|run|peel|chain|overlap|clamp|follow], or split AXIS into NUMBER" },
   { "permute",  VERB_PERMUTE,  read_permute,  "permute AXIS AXIS .., outermost first" },
   { "sweep",    VERB_SWEEP,    read_axis_by,  "sweep AXIS by NUMBER" },
   { "collect",  VERB_COLLECT,  read_axis_by, "collect AXIS by NUMBER" },

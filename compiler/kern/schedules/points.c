@@ -121,6 +121,12 @@ static int weight_of_lanes(int lanes) {
   return lanes == LANES ? LANES : lanes == NARROW ? 1 : FEW_LANES_WEIGHT;
 }
 
+// The last block of the axis, which points may not fill.
+static SplitRest rest_of(const Schedule *s, const Axis *axis) {
+  if (!s->in_place) return SPLIT_OVERLAP;
+  return kern_may_run_again(axis) ? SPLIT_FOLLOW : SPLIT_BOUND;
+}
+
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
   Candidate cand = { .what = text_format("%d %spoints in lanes", lanes,
                                          widened ? "inner " : "neighbouring "),
@@ -129,11 +135,11 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
-  bool once = s->in_place;
+  SplitRest rest = rest_of(s, last);
   cand.across = lanes;
   cand.weight = weight_of_lanes(lanes);
-  if (once) recipe_where(&cand.recipe, last->name, lanes);
-  recipe_split(&cand.recipe, last->name, lanes, once ? SPLIT_BOUND : SPLIT_OVERLAP);
+  if (rest == SPLIT_BOUND) recipe_where(&cand.recipe, last->name, lanes);
+  recipe_split(&cand.recipe, last->name, lanes, rest);
   recipe_bind(&cand.recipe, last->name, BIND_LANE);
   schedule_offer(s, out, &cand);
   if (lanes == LANES) schedule_rows_by_fours(s, out, &cand);
@@ -148,7 +154,7 @@ typedef struct Tile {
 
 // Points without loops gain no more by a wide block than the last one of a row, which is done
 // twice, may cost.
-static void make_tile(Candidate *cand, Tile t) {
+static void make_tile(const Schedule *s, Candidate *cand, Tile t) {
   Recipe *r = &cand->recipe;
   const Axis *last = schedule_last_grid(r->kern),
              *before = schedule_axis_before(r->kern, last);
@@ -161,7 +167,7 @@ static void make_tile(Candidate *cand, Tile t) {
   cand->weight = weight_of_lanes(t.lanes) * t.vectors * t.height;
   if (t.vectors > 1 && !schedule_has_loop(last->body))
     recipe_where_filled(r, last->name, cand->across);
-  recipe_split(r, last->name, cand->across, SPLIT_OVERLAP);
+  recipe_split(r, last->name, cand->across, rest_of(s, last));
   if (t.vectors > 1) recipe_split(r, last->name, t.lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name,
               BIND_LANE);  // first: loops that end apart have masks in lanes alone
@@ -211,8 +217,9 @@ static const char *no_tile(const Kern *kern, Tile t) {
 
 static bool has_tiles(const Schedule *s, const Kern *kern, Tile t) {
   const Axis *last = schedule_last_grid(kern);
-  return last && !s->in_place && (t.height == 1 || rows_of_tile(kern)) &&
-         !(t.straight && schedule_has_loop(last->body));
+  if (!last || (t.straight && schedule_has_loop(last->body))) return false;
+  if (s->in_place) return t.height == 1 && rest_of(s, last) == SPLIT_FOLLOW;
+  return t.height == 1 || rows_of_tile(kern);
 }
 
 static bool goes_down_rows(const Kern *kern) {
@@ -236,11 +243,11 @@ static void add_tile(const Schedule *s, Candidates *out, Tile t) {
   if (t.height == 1 && goes_down_rows(cand.recipe.kern))
     cand.nearer = NEARER * (t.vectors - 1);
   Candidate inside = cand;
-  make_tile(&cand, t);
+  make_tile(s, &cand, t);
   if (schedule_offer(s, out, &cand)) return;
   inside.what = text_format("%s, inside of borders", cand.what);
   inside.recipe.unchecked = true;
-  make_tile(&inside, t);
+  make_tile(s, &inside, t);
   recipe_interior(&inside.recipe, true);
   recipe_check(&inside.recipe);
   schedule_offer(s, out, &inside);
@@ -330,7 +337,7 @@ static void add_aligned(const Schedule *s, Candidates *out) {
   if (s->in_place || !schedule_last_grid(cand.recipe.kern) || !cut_ragged(&cand.recipe))
     return;
   cand.recipe.unchecked = true;
-  make_tile(&cand, (Tile){ 1, 1, LANES, false });
+  make_tile(s, &cand, (Tile){ 1, 1, LANES, false });
   const Kern *tiled = cand.recipe.kern;
   align_all(&cand.recipe);
   if (cand.recipe.kern == tiled) return;

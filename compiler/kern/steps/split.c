@@ -27,10 +27,10 @@ static Name outer_name(Split *x, const Axis *axis) {
   }
 }
 
-static Name rest_name(Split *x, const Axis *axis) {
-  Name name = name_of(x->s->c->names, text_format("%s_rest", axis->name));
+static Name name_after(Split *x, const Axis *axis, const char *what) {
+  Name name = name_of(x->s->c->names, text_format("%s_%s", axis->name, what));
   for (int i = 2; kern_has_axis(x->kern, name); i++)
-    name = name_of(x->s->c->names, text_format("%s_rest%d", axis->name, i));
+    name = name_of(x->s->c->names, text_format("%s_%s%d", axis->name, what, i));
   return name;
 }
 
@@ -216,10 +216,34 @@ static void add_loop_of_blocks(Split *x, KernBuilder *b, const KernStm *stm, Axi
   kern_axis(b, outer, binders, count);
 }
 
+// axis last: r < (if the next block is full, or has no points { 1 } else { 2 }) loop { block }
+static void add_followed_block(Split *x, KernBuilder *b, const Axis *axis,
+                               const Var *outer) {
+  const Term *one = term_i64(1), *next = term_add(term_var(outer), one);
+  const Term *left = kern_let(b, "left", term_sub(axis->width, term_mul(next, x->inner)));
+  const Term *alone =
+      term_or(term_at_most(left, term_i64(0)), term_at_most(x->inner, left));
+  Axis rounds = { .name = name_after(x, axis, "last"),
+                  .index = fresh_index(x, axis),
+                  .width = kern_let(b, "rounds", term_select(alone, one, term_i64(2))),
+                  .role = AXIS_LOOP,
+                  .most = 2 };
+  const Term *block = term_add(term_var(outer), term_var(rounds.index));
+  const Term *first =
+      term_min(term_mul(block, x->inner), term_sub(axis->width, x->inner));
+  KernBuilder body = kern_builder(x->s->c, axis->index->loc);
+  kern_axis(&body, inner_axis(x, axis, first), NULL, 0);
+  rounds.body = kern_block(&body, NULL, 0);
+  kern_axis(b, rounds, NULL, 0);
+}
+
 static void add_map_of_blocks(Split *x, KernBuilder *b, const KernStm *stm, Axis outer) {
   const Axis *axis = stm->u.axis;
   KernBuilder body = kern_builder(x->s->c, stm->loc);
-  kern_axis(&body, inner_axis(x, axis, first_of_block(x, axis, outer.index)), NULL, 0);
+  if (x->rest == SPLIT_FOLLOW && !x->exact)
+    add_followed_block(x, &body, axis, outer.index);
+  else
+    kern_axis(&body, inner_axis(x, axis, first_of_block(x, axis, outer.index)), NULL, 0);
   outer.role = AXIS_MAP;
   outer.body = kern_block(&body, NULL, 0);
   kern_axis(b, outer, NULL, 0);
@@ -284,7 +308,7 @@ static void add_rest(Split *x, KernBuilder *b, const KernStm *stm, const Term *f
   const Var *index = fresh_index(x, stm->u.axis);
   int count;
   carried_types(&rest, &count);
-  rest.name = rest_name(x, stm->u.axis);
+  rest.name = name_after(x, stm->u.axis, "rest");
   rest.bind = BIND_SEQ;
   rest.rest = true;
   if (x->by) rest.most = x->by - 1;
@@ -342,6 +366,12 @@ static bool shows_twice(const KernBlock *body) {
   return shows;
 }
 
+static const char *cannot_follow(const Axis *axis) {
+  if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
+  return kern_may_run_again(axis) ? NULL
+                                  : "it reads what it overwrites: no point may run again";
+}
+
 // Why the axis cannot be split; NULL if it can.
 static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest rest,
                                 bool exact) {
@@ -350,7 +380,9 @@ static const char *cannot_split(const Kern *kern, const Axis *axis, SplitRest re
     return "it is in lanes or registers";
   if (axis->bind == BIND_GRID && peels(rest) && !exact)
     return "it is on the grid, where what is left has no place";
-  if ((rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) || exact) return NULL;
+  if (exact) return NULL;
+  if (rest == SPLIT_FOLLOW) return cannot_follow(axis);
+  if (rest != SPLIT_OVERLAP && rest != SPLIT_CLAMP) return NULL;
   bool joins = axis->role == AXIS_REDUCE || axis->role == AXIS_LOOP;
   if (joins && rest == SPLIT_CLAMP && !shows_twice(axis->body)) return NULL;
   if (axis->role != AXIS_MAP) return "it carries values: no point may run twice";
@@ -367,8 +399,9 @@ const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRe
   const char *reason = cannot_split(kern, axis, rest, exact);
   if (reason) return step_refuse(s, "%s cannot be split: %s", name, reason);
   const Term *inner = term_i64(by);
-  const Term *outer = peels(rest) || exact ? term_quot(axis->width, inner)
-                                           : term_ceil_div(axis->width, inner);
+  const Term *outer = peels(rest) || rest == SPLIT_FOLLOW || exact
+                          ? term_quot(axis->width, inner)
+                          : term_ceil_div(axis->width, inner);
   Split x = { .s = s,
               .kern = kern,
               .rest = rest,

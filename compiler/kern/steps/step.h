@@ -43,11 +43,12 @@ typedef enum SplitRest {
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
   SPLIT_RUN,  // the last block is a shorter loop, and blocks begin with what those before them have
   SPLIT_CLAMP,  // points behind the end do what the last one does, but for its stores
+  SPLIT_FOLLOW,  // as SPLIT_OVERLAP, in a second round of the last block: NAME_last
 } SplitRest;
 
 // a < n  =>  a0 < n/T { a < T } with index a0 * T + a.
-// Legal: always; SPLIT_OVERLAP and SPLIT_CLAMP for maps that may run a point twice; the former
-// where n >= T.
+// Legal: always; SPLIT_OVERLAP and SPLIT_CLAMP for maps that may run a point twice, SPLIT_FOLLOW
+// for those that may do so one time after the other; the first and the last where n >= T.
 const Kern *step_split(Step *s, const Kern *kern, Name name, int64_t by, SplitRest rest);
 // a < n  =>  a0 < P { a < n/P } with index a0 * (n/P) + a, and the rest in NAME_rest.
 const Kern *step_split_into(Step *s, const Kern *kern, Name name, int64_t pieces);

@@ -12,8 +12,9 @@
 typedef struct CarriedStore {
   KernMapper mapper;
   const Axis *axis;
-  Map *lets;   // Var -> const Term *: within it
-  Map *bound;  // Var -> itself: within it
+  const Map *around;  // index -> const Axis *: of the kernel
+  Map *lets;          // Var -> const Term *: within it
+  Map *bound;         // Var -> itself: within it
   bool refused;
   const KernStm *stm;  // the store; NULL: there is none, or more than one to its memory
   const Access *load;  // the first one that it serves
@@ -181,15 +182,30 @@ static const Term *const *first_indices(CarriedStore *s) {
   return s->refused ? NULL : first;
 }
 
+// The index of an axis as wide as the dimension.
+static bool is_inside(const CarriedStore *s, const Term *index, const Term *dim) {
+  const Axis *axis = index->kind == TERM_VAR ? map_get(s->around, index->u.var) : NULL;
+  return axis && term_same(axis->width, dim);
+}
+
+// Is there a round, and the place in the array?
+static const Term *has_first(const CarriedStore *s, const Term *const *index) {
+  const Tensor *t = s->load->tensor;
+  const Term *zero = term_i64(0), *has = term_less(zero, s->axis->width);
+  for (int i = 0; i < t->rank; i++)
+    if (!is_inside(s, index[i], t->dims[i]))
+      has = term_and(
+          has, term_and(term_at_most(zero, index[i]), term_less(index[i], t->dims[i])));
+  return has;
+}
+
 // first = if there is a round, and the place is in the array { t[..] } else { 0 }
 static const Term *add_first(CarriedStore *s, KernBuilder *b, const Term *const *index) {
   const Tensor *t = s->load->tensor;
-  const Term *zero = term_i64(0), *inside = term_less(zero, s->axis->width);
-  for (int i = 0; i < t->rank; i++)
-    inside = term_and(
-        inside, term_and(term_at_most(zero, index[i]), term_less(index[i], t->dims[i])));
+  const Term *inside = has_first(s, index), *none = term_const(prim_zero(t->elem));
+  if (term_is_bool(inside, false)) return none;
   const Var *first = var_like(b->c, s->last), *loaded = var_like(b->c, s->last);
-  const Term *results[2] = { term_var(loaded), term_const(prim_zero(t->elem)) };
+  const Term *results[2] = { term_var(loaded), none };
   KernBuilder there = kern_builder(b->c, b->loc), nothing = there;
   kern_load_var(&there, loaded, (Access){ t, index });
   KernStm stm = {
@@ -241,9 +257,11 @@ static void see_bound_in_loop(KernVisitor *v, const Var *var) {
   map_put(s->bound, var, var);
 }
 
-static bool carried_store(Compiler *c, const KernStm *stm, CarriedStore *s) {
+static bool carried_store(Compiler *c, const Map *around, const KernStm *stm,
+                          CarriedStore *s) {
   *s = (CarriedStore){ .mapper = { .c = c, .block = without_carried_loads },
                        .axis = stm->u.axis,
+                       .around = around,
                        .lets = map_new(NULL),
                        .bound = map_new(NULL) };
   KernVisitor v = { .stm = see_loop_let, .binder = see_bound_in_loop, .state = s };
@@ -253,13 +271,14 @@ static bool carried_store(Compiler *c, const KernStm *stm, CarriedStore *s) {
 
 bool kern_is_carried(Compiler *c, const KernStm *loop) {
   CarriedStore s;
-  return carried_store(c, loop, &s);
+  return carried_store(c, NULL, loop, &s);
 }
 
 // Adds the loop with a value that it carries; false: there is no more.
-static bool add_carrying(Compiler *c, KernBuilder *b, KernStm *stm) {
+static bool add_carrying(KernMapper *m, KernBuilder *b, KernStm *stm) {
+  Compiler *c = m->c;
   CarriedStore s;
-  if (!carried_store(c, stm, &s)) return false;
+  if (!carried_store(c, m->state, stm, &s)) return false;
   s.mapper.state = &s;
   const Term *const *index = first_indices(&s);
   if (!index) return false;
@@ -276,15 +295,22 @@ static const KernBlock *carry_stores(KernMapper *m, const KernBlock *block) {
     KernStm stm = kern_map_stm(m, &block->stms[i]);
     b.loc = stm.loc;
     bool loop = stm.kind == KERN_AXIS && stm.u.axis->role == AXIS_LOOP;
-    while (loop && add_carrying(m->c, &b, &stm)) {
+    while (loop && add_carrying(m, &b, &stm)) {
     }
     kern_add(&b, stm);
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
+static void see_axis(KernVisitor *v, const KernStm *stm) {
+  if (stm->kind == KERN_AXIS) map_put(v->state, stm->u.axis->index, stm->u.axis);
+}
+
 const Kern *kern_carry_stores(Compiler *c, const Kern *kern) {
-  KernMapper m = { .c = c, .block = carry_stores };
+  Map *around = map_new(NULL);
+  KernVisitor v = { .stm = see_axis, .state = around };
+  kern_visit_block(&v, kern->body);
+  KernMapper m = { .c = c, .block = carry_stores, .state = around };
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = carry_stores(&m, kern->body);
   return out;
