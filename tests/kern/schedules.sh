@@ -65,6 +65,14 @@ END
 some 'columns forth and back go in tiles' 'split m by 64 follow' out
 expect 'arrays are not filled where the loop stores all' 0 'axis n_?[0-9]*: .* map [{]$|if false' out
 
+cat > rotated.fl << 'END'
+entry main [n] [m] (ks: [n]i64) (xss: [n][m]f32) : [n][m]f32 = map2 rotate ks xss
+END
+"$flc" dump --recipes rotated.fl > out
+sed -n '/^kernel main.segmap_2 /,/^kernel main.segmap_3/p' out > out.rows
+some 'rows that turn are two loops' 'axis m_before: ' out.rows
+expect 'of which no point divides' 0 'let from_[0-9]*: i64 = .*%' out.rows
+
 cat > joined.fl << 'END'
 entry main [n] [m] [k] (xs: [n][m][k]f32) : [n][m][k]f32 = map (map (map (\x -> x * 2 + 1))) xs
 END

@@ -4,11 +4,12 @@
 //        axis n: turn <= i < n reduce { .. i - turn .. }
 //
 // A row read from another place on, and round: shoelaces, correlations, periodic sums.  Why: one
-// division in the place of one per point, and loops whose elements are neighbours.  Maps are left
-// to the step `interior`.
+// division in the place of one per point, and loops whose elements are neighbours.  Maps turn if
+// that place is found within the kernel (rotations of rows); others are left to `interior`.
 //
 // Of (base - i) % n the place goes down from `first`, and from n - 1 on after the turn.  In a chunk
 // of a row n is the row's width, which is no less than the chunk's.
+#include "kern/kern_ask.h"
 #include "kern/offsets.h"
 #include "kern/schedules/rewrites.h"
 #include "kern/steps/step.h"
@@ -66,14 +67,21 @@ static const Term *place(Wraps *x, const Term *base, const Term *n, bool falls) 
   return term_select(term_less(i, turn), term_add(i, first), term_sub(i, turn));
 }
 
+// Turns near the ends of all rows are what blocks at borders are for.
+static bool turns_apart(const Wraps *x, const Term *base) {
+  return x->axis->role != AXIS_MAP || !kern_host_knows(x->kern, base);
+}
+
 static const Term *without_wrap(KernMapper *m, const Term *t) {
   Wraps *x = m->state;
   const Term *operands[3], *base, *index = term_var(x->axis->index);
   if (t->kind == TERM_OP && t->u.op.op == OP_MOD && t->type == PRIM_I64 &&
       is_within(x, t->u.op.args[1])) {
     const Term *a = t->u.op.args[0], *n = t->u.op.args[1];
-    if (offset_from(&x->offsets, a, index, &base)) return place(x, base, n, false);
-    if (offset_falls(&x->offsets, a, index, &base)) return place(x, base, n, true);
+    if (offset_from(&x->offsets, a, index, &base) && turns_apart(x, base))
+      return place(x, base, n, false);
+    if (offset_falls(&x->offsets, a, index, &base) && turns_apart(x, base))
+      return place(x, base, n, true);
   }
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
@@ -108,7 +116,7 @@ static void note_in_axis(KernVisitor *v, const Var *var) { map_put(v->state, var
 static bool may_turn(const KernStm *stm) {
   if (stm->kind != KERN_AXIS || stm->u.axis->bind != BIND_SEQ) return false;
   AxisRole role = stm->u.axis->role;
-  return role == AXIS_REDUCE || role == AXIS_LOOP || role == AXIS_SCAN;
+  return role != AXIS_HIST;
 }
 
 static KernStm turned_axis(Wraps *x, KernBuilder *b, const KernStm *stm) {
