@@ -531,3 +531,15 @@ Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set) {
   }
   return v;
 }
+
+const Vary *vary_alike(const Vary *outer, const KernBlock *body) {
+  Vary *v = new_node(Vary, .outer = outer, .facts = map_new(NULL), .around = ~0u);
+  if (!is_straight_code(body)) return NULL;
+  for (int i = 0; i < body->count; i++) {
+    const KernStm *stm = &body->stms[i];
+    bool decision = stm->kind == KERN_LET && stm->binders[0]->type.elem == PRIM_BOOL;
+    if (!decision) see_stm(v, stm);
+    if (stm->kind == KERN_LOAD && vary_var(v, stm->binders[0])) return NULL;
+  }
+  return terms_set(v, body->results, body->result_count) ? NULL : v;
+}

@@ -29,6 +29,9 @@ const Vary *vary_stm(const KernStm *stm);
 // The same for an operator's block: its params differ between the points of `set`, as `outer` (or
 // NULL) says of the rest.
 Vary *vary_op(const Vary *outer, const KernOp *op, AxisSet set);
+// The same for a round of a loop whose params, which `outer` does not know, are the same at all
+// points, if all points decide (let a bool) alike.  NULL: what it loads or hands on would differ.
+const Vary *vary_alike(const Vary *outer, const KernBlock *body);
 
 AxisSet vary_axis(const Vary *v, const Axis *axis);  // its bit; 0: not in lockstep
 AxisSet vary_lanes(const Vary *v);                   // the bits of the lane axes

@@ -1110,5 +1110,13 @@ some 'what points count at places that the data tell is counted one by one, but 
 expect '.. of columns as well' 0 '^  bind f to lane$' out.columns
 some '.. whose bins are then gone through in lanes' '^  bind i_[0-9]* to lane$' out.columns
 
+cat > searched.fl << 'END'
+entry main [n] [m] (xs: [n]i32) (keys: [m]i32) : [m]i64 =
+  map (\x -> (loop (l, h) = (0, n) while l < h do
+                let k = (l + h) / 2 in if xs[k] < x then (k + 1, h) else (l, k)).0) keys
+END
+"$flc" dump --after imp searched.fl > code
+some 'lanes of a search go through its first rounds together' '^ +let stay_[0-9]+ : bool = true$' code
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -183,6 +183,9 @@ const ImpExp *mask_at_hand(const KernCode *kc);
 // At the copy at hand of the register axes that the condition differs in; the binders are declared.
 void lane_if(KernCode *kc, const KernStm *stm);
 void lane_while(KernCode *kc, const KernStm *stm);
+// Adds the first rounds of a loop, as long as all lanes decide alike (alike.c); gives what it goes
+// on from, in lanes.
+const Term *const *lower_rounds_alike(KernCode *kc, const KernStm *stm);
 // The value of each operator over all lanes, in order; values: vectors.
 void reduce_lanes(KernCode *kc, const KernOp *op, const ImpExp *const *values,
                   const ImpExp **out);

@@ -261,7 +261,7 @@ static const ImpExp *any_goes_on(KernCode *kc, const VarCopies *masks) {
 void lane_while(KernCode *kc, const KernStm *stm) {
   int count = stm->u.loop.param_count;
   const VarCopies **params =
-      params_begin(kc, stm->u.loop.params, stm->u.loop.inits, count);
+      params_begin(kc, stm->u.loop.params, lower_rounds_alike(kc, stm), count);
   const VarCopies *going = map_get(kc->values, stm->u.loop.params[stm->u.loop.which]);
   VarCopies *masks = declare_masks(kc, going);
   KernCode masked_code = masked(kc, masks->copies[0]);
