@@ -198,30 +198,6 @@ const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes) {
   return name;
 }
 
-// Mostly all lanes store: no test for each of them then.
-const char *helper_scatter(CodeText *c, const Mem *mem, int lanes, bool masked) {
-  const char *name = helper_memory_name(masked ? "scatter_some" : "scatter", mem, lanes);
-  const char *whole = masked ? helper_scatter(c, mem, lanes, false) : NULL,
-             *all = masked ? helper_all(c, lanes) : NULL;
-  bool fresh;
-  Text *t = helper_begin(c, name, &fresh);
-  if (!fresh) return name;
-  text_printf(t, "static void %s(%s, long%d at, %s x", name, helper_pointer(mem), lanes,
-              vector_memory_type(mem->elem, lanes));
-  if (masked) text_printf(t, ", int%d mask", lanes);
-  text_add(t, ") {\n");
-  if (masked)
-    text_printf(t, "  if (%s(mask)) {\n    %s(p, at, x);\n    return;\n  }\n", all,
-                whole);
-  for (int i = 0; i < lanes; i++) {
-    char digit = vector_digit(i);
-    const char *condition = masked ? text_format("if (mask.s%c) ", digit) : "";
-    text_printf(t, "  %sp[at.s%c] = x.s%c;\n", condition, digit, digit);
-  }
-  text_add(t, "}\n");
-  return name;
-}
-
 const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
   const char *name = helper_memory_name(of_run("spread", run), mem, lanes);
   const char *piece = run > 1 ? helper_store(c, mem, run) : NULL;
@@ -238,23 +214,6 @@ const char *helper_spread(CodeText *c, const Mem *mem, int run, int lanes) {
       text_printf(t, "%c", vector_digit(k));
     text_add(t, ");\n");
   }
-  text_add(t, "}\n");
-  return name;
-}
-
-const char *helper_store_some(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = helper_memory_name("store_some", mem, lanes),
-             *all = helper_all(c, lanes);
-  const char *store = helper_store(c, mem, lanes);
-  bool fresh;
-  Text *t = helper_begin(c, name, &fresh);
-  if (!fresh) return name;
-  text_printf(t, "static void %s(%s, %s x, int%d mask) {\n", name, helper_pointer(mem),
-              vector_memory_type(mem->elem, lanes), lanes);
-  text_printf(t, "  if (%s(mask)) {\n    %s(p, x);\n    return;\n  }\n", all, store);
-  for (int i = 0; i < lanes; i++)
-    text_printf(t, "  if (mask.s%c) p[%d] = x.s%c;\n", vector_digit(i), i,
-                vector_digit(i));
   text_add(t, "}\n");
   return name;
 }

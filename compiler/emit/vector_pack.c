@@ -12,8 +12,7 @@
 
 // ---- AVX-512
 
-// The lanes that hold as bits, where FLC_HAS_COMPRESS.
-static const char *helper_bits(CodeText *c) {
+const char *helper_bits(CodeText *c) {
   bool fresh;
   Text *t = helper_begin(c, "flc_bits", &fresh);
   if (fresh)

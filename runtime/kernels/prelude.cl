@@ -47,6 +47,10 @@
       __has_builtin(__builtin_ia32_gatherdiv8df) && \
       __has_builtin(__builtin_ia32_gatherdiv8di)
 #    define FLC_HAS_GATHER
+#    if defined(FLC_HAS_COMPRESS) && __has_builtin(__builtin_ia32_scatterdiv16si) && \
+        __has_builtin(__builtin_ia32_scatterdiv8di)
+#      define FLC_HAS_SCATTER
+#    endif
 #  endif
 #endif
 
