@@ -3,7 +3,8 @@
 //   =>   map (\k -> k // m) (iota (n * m))   map (\k -> k %% m) (iota (n * m))
 // reshape [n * m] (map n (\\x -> map m (\\y -> f x y) ys) xs)
 //   =>   map (\\k -> f xs[k // m] ys[k %% m]) (iota (n * m))
-//   where f computes one scalar, and one histogram or filter alone reads it
+//   where f computes one scalar, and one histogram, filter or scatter alone reads it; in branches,
+//   too, but for filters, which compute what they read twice
 //
 // Needs, keeps: Core; binders unique.
 // Why: all pairs of indices in one dimension, as filters and sums of them take them, or what is
@@ -33,6 +34,7 @@ typedef struct FlatPlaces {
   Map *uses;   // Var -> int *: how often it is mentioned
   Map *
       read;  // Var -> what goes through its elements once, in order: a histogram, a filter
+  Map *filtered;  // Var -> likewise, if a filter does, which computes them twice
 } FlatPlaces;
 
 static void note_statement(FlatPlaces *x, const Stm *stm) {
@@ -90,6 +92,7 @@ typedef struct PairCode {
   Subst *subst;
   Map *maps;   // Var -> const MadeBy *: the maps, and what is repeated, within the nest
   Map *known;  // Var -> const Given *: the element of such that was made last
+  bool branches;  // scalars may be made in branches
 } PairCode;
 
 static bool pair_element(PairCode *p, Atom a, const Atom *at, Atom *out);
@@ -98,10 +101,22 @@ static bool is_nest(const Exp *e) {
   return e->kind == EXP_MAP || e->kind == EXP_REPLICATE;
 }
 
-static bool computes_scalar(const Stm *stm) {
-  return stm->binder_count == 1 && stm->binders[0]->type.rank == 0 &&
-         (exp_is_scalar(stm->exp) || stm->exp->kind == EXP_INDEX ||
-          stm->exp->kind == EXP_ATOM);
+static bool computes_scalars(const Stm *stm, bool branches);
+
+static bool scalars_only(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (!computes_scalars(&body->stms[i], true)) return false;
+  return true;
+}
+
+static bool computes_scalars(const Stm *stm, bool branches) {
+  const Exp *e = stm->exp;
+  for (int k = 0; k < stm->binder_count; k++)
+    if (stm->binders[k]->type.rank > 0) return false;
+  if (e->kind == EXP_IF)
+    return branches && scalars_only(e->u.cond.then_body) &&
+           scalars_only(e->u.cond.else_body);
+  return exp_is_scalar(e) || e->kind == EXP_INDEX || e->kind == EXP_ATOM;
 }
 
 static bool mentions_map(const PairCode *p, const Exp *exp) {
@@ -111,11 +126,13 @@ static bool mentions_map(const PairCode *p, const Exp *exp) {
   return false;
 }
 
-static bool add_scalar(PairCode *p, const Stm *stm) {
-  if (!computes_scalar(stm) || mentions_map(p, stm->exp)) return false;
+static bool add_scalars(PairCode *p, const Stm *stm) {
+  if (!computes_scalars(stm, p->branches) || mentions_map(p, stm->exp)) return false;
+  Atom *values = new_array(Atom, stm->binder_count + 1);
   p->b->loc = stm->loc;
-  Atom value = core_let(p->b, "value", core_rename_exp(p->c, p->subst, stm->exp));
-  subst_put(p->subst, stm->binders[0], value);
+  core_let_n(p->b, "value", core_rename_exp(p->c, p->subst, stm->exp), values);
+  for (int k = 0; k < stm->binder_count; k++)
+    subst_put(p->subst, stm->binders[k], values[k]);
   return true;
 }
 
@@ -124,7 +141,7 @@ static bool body_element(PairCode *p, const Body *body, int k, const Atom *at,
   for (int i = 0; i < body->stm_count; i++) {
     const Stm *stm = &body->stms[i];
     if (!is_nest(stm->exp)) {
-      if (!add_scalar(p, stm)) return false;
+      if (!add_scalars(p, stm)) return false;
       continue;
     }
     for (int r = 0; r < stm->binder_count; r++)
@@ -185,12 +202,15 @@ static bool has_one_reader(const FlatPlaces *x, Atom a) {
 
 // Does a nest of maps make the array, for one reader alone?
 static bool scalar_element(FlatPlaces *x, Builder *b, Atom array, const Atom *at,
-                           Atom *out) {
+                           bool branches, Atom *out) {
   const MadeBy *made = maker_of(x, array);
   if (!made || !is_nest(made->stm->exp) || !has_one_reader(x, array)) return false;
-  PairCode p = {
-    .c = x->c, .b = b, .subst = subst_new(), .maps = map_new(NULL), .known = map_new(NULL)
-  };
+  PairCode p = { .c = x->c,
+                 .b = b,
+                 .subst = subst_new(),
+                 .maps = map_new(NULL),
+                 .known = map_new(NULL),
+                 .branches = branches };
   map_put(p.maps, array.u.var, made);
   return pair_element(&p, array, at, out);
 }
@@ -208,7 +228,8 @@ static bool flat_element(FlatPlaces *x, Builder *b, const Stm *stm, const Atom *
   Atom array = stm->exp->u.reshape.array;
   x->given = map_new(NULL);
   if (atom_type(array).elem == PRIM_I64 && place_element(x, array, at, out)) return true;
-  return is_read_in_order(x, stm) && scalar_element(x, b, array, at, out);
+  bool once = !map_has(x->filtered, stm->binders[0]);
+  return is_read_in_order(x, stm) && scalar_element(x, b, array, at, once, out);
 }
 
 // NULL: the array is no such one.
@@ -231,9 +252,18 @@ static const Exp *in_one_dimension(FlatPlaces *x, Builder *b, const Stm *stm) {
   return exp_map(width, fn, &is, 1);
 }
 
-static void note_read(FlatPlaces *x, const Atom *arrays, int count) {
-  for (int i = 0; i < count; i++)
-    if (arrays[i].kind == ATOM_VAR) map_put(x->read, arrays[i].u.var, x);
+static void note_read(FlatPlaces *x, const Atom *arrays, int count, bool filtered) {
+  for (int i = 0; i < count; i++) {
+    if (arrays[i].kind != ATOM_VAR) continue;
+    map_put(x->read, arrays[i].u.var, x);
+    if (filtered) map_put(x->filtered, arrays[i].u.var, x);
+  }
+}
+
+static bool one_is_filtered(const FlatPlaces *x, const Stm *stm) {
+  for (int k = 0; k < stm->binder_count; k++)
+    if (map_has(x->filtered, stm->binders[k])) return true;
+  return false;
 }
 
 static bool all_are_read(const FlatPlaces *x, const Stm *stm) {
@@ -250,9 +280,12 @@ static void find_readers(FlatPlaces *x, const Body *body) {
     const Stm *stm = &body->stms[i];
     const Exp *e = stm->exp;
     if (e->kind == EXP_HIST)
-      note_read(x, e->u.hist.arrays, e->u.hist.array_count);
+      note_read(x, e->u.hist.arrays, e->u.hist.array_count, false);
+    else if (e->kind == EXP_SCATTER)
+      note_read(x, e->u.scatter.arrays, e->u.scatter.array_count, false);
     else if (e->kind == EXP_FILTER || (e->kind == EXP_MAP && all_are_read(x, stm)))
-      note_read(x, e->u.soac.arrays, e->u.soac.array_count);
+      note_read(x, e->u.soac.arrays, e->u.soac.array_count,
+                e->kind == EXP_FILTER || one_is_filtered(x, stm));
   }
 }
 
@@ -275,9 +308,11 @@ static const Body *places_in_body(CoreMapper *m, const Body *body) {
 }
 
 static const Body *rewrite_places(Compiler *c, const Body *body) {
-  FlatPlaces x = {
-    .c = c, .defs = map_new(NULL), .uses = core_uses(body), .read = map_new(NULL)
-  };
+  FlatPlaces x = { .c = c,
+                   .defs = map_new(NULL),
+                   .uses = core_uses(body),
+                   .read = map_new(NULL),
+                   .filtered = map_new(NULL) };
   CoreMapper m = { .body = places_in_body, .state = &x };
   return places_in_body(&m, body);
 }
