@@ -79,13 +79,13 @@ static void draw_children(Drawing *d, const char *prefix, const Region *region, 
 static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last,
                       bool ran) {
   static const char *const words[] = {
-    [REGION_LEAF] = "kernels", [REGION_SEQ] = "",   [REGION_LOOP] = "loop, ",
-    [REGION_IF] = "if, ",      [REGION_GUARD] = "",
+    [REGION_LEAF] = "",   [REGION_SEQ] = "",   [REGION_LOOP] = "loop, ",
+    [REGION_IF] = "if, ", [REGION_GUARD] = "",
   };
   const char *corner = last ? "`-- " : "|-- ";
   if (region->kind == REGION_LEAF) {
-    add_line(d, text_format("%s%s%s", prefix, corner, words[region->kind]),
-             leaf_text(region, ran));
+    const char *what = version_only_moves(region->body) ? "workers" : "kernels";
+    add_line(d, text_format("%s%s%s", prefix, corner, what), leaf_text(region, ran));
     return;
   }
   add_line(
@@ -162,25 +162,29 @@ static void add_lines(Text *t, const Drawing *d) {
   }
 }
 
-// What a split asks for, unless it is one that callers have made.
-static void draw_split(Text *t, const VersionTree *tree, const Exp *split) {
+// Is it one that callers have made?
+static bool is_always(const Guard *guard) {
+  return guard->par->kind == SIZE_EXP_ATOM &&
+         atom_equal(guard->par->atom, atom_i64(INT64_MAX));
+}
+
+// What a split asks for.
+static void draw_split(Text *t, const Drawing *d, const Exp *split) {
   const Guard *guard = split->u.split.guard;
-  const char *width = version_size_name(tree->sizes, split->u.split.width);
-  if (guard->par->kind == SIZE_EXP_ATOM &&
-      atom_equal(guard->par->atom, atom_i64(INT64_MAX)))
+  const char *width = version_size_name(d->tree->sizes, split->u.split.width);
+  if (is_always(guard))
     text_printf(t, "blocks of %s: always\n", width);
   else
-    text_printf(t, "blocks of %s: %s: %s >= t\n", width, guard->name,
-                version_size_text(tree->sizes, guard->par));
+    text_printf(t, "blocks of %s: %s: %s\n", width, guard->name, condition(d, guard));
 }
 
 void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {
   text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
               tree->version_count == 1 ? "" : "s", tree->guard_count,
               tree->guard_count == 1 ? "" : "s");
-  vec_each (const Exp *const *, split, &tree->splits)
-    draw_split(t, tree, *split);
   Drawing d = { .tree = tree, .events = events };
+  vec_each (const Exp *const *, split, &tree->splits)
+    draw_split(t, &d, *split);
   const Region *root = tree->root;
   if (root->kind == REGION_SEQ)
     draw_children(&d, "", root, events != NULL);
@@ -269,11 +273,25 @@ static int graph_region(DotGraph *g, const Region *region, bool ran) {
   return -1;
 }
 
+// Blocks or all rows, for what comes next: both go to the node below.
+static void graph_splits(DotGraph *g) {
+  const VersionTree *tree = g->drawing->tree;
+  vec_each (const Exp *const *, split, &tree->splits) {
+    const Guard *guard = (*split)->u.split.guard;
+    const char *width = version_size_name(tree->sizes, (*split)->u.split.width);
+    const char *asks = is_always(guard) ? "always" : condition(g->drawing, guard);
+    int node = add_node(g, "diamond", guard->name, asks, false);
+    add_edge(g, node, node + 1, text_format("yes: blocks of %s", width));
+    if (!is_always(guard)) add_edge(g, node, node + 1, "no");
+  }
+}
+
 void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events) {
   Drawing drawing = { .tree = tree, .events = events };
   DotGraph g = { .t = t, .drawing = &drawing };
   text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n",
               tree->entry->name);
+  graph_splits(&g);
   graph_region(&g, tree->root, events != NULL);
   text_add(t, "}\n");
 }

@@ -55,10 +55,30 @@ static const Region *region_of_stm(Extract *x, const Stm *stm) {
 
 typedef Vec(const Region *) RegionVec;
 
-// Statements without guards become a leaf if there are kernels among them.
+static bool moves_something(const Exp *exp) {
+  return exp->kind == EXP_GATHER || exp->kind == EXP_BORDER || exp->kind == EXP_FETCH ||
+         exp->kind == EXP_DELIVER;
+}
+
+static void seek_exchange(CoreVisitor *v, const Body *body) {
+  bool *found = v->state;
+  for (int i = 0; i < body->stm_count && !*found; i++)
+    *found = moves_something(body->stms[i].exp);
+  if (!*found) core_visit_body(v, body);
+}
+
+bool version_only_moves(const Body *body) {
+  bool found = false;
+  CoreVisitor v = { .body = seek_exchange, .state = &found };
+  seek_exchange(&v, body);
+  return found && !flat_body_has_seg(body, 1);
+}
+
+// Statements without guards become a leaf if there are kernels among them, or exchanges.
 static void add_leaf(Extract *x, RegionVec *parts, const Stm *stms, int count) {
   const Body *body = new_node(Body, .stms = stms, .stm_count = count);
-  if (flat_body_has_seg(body, 1)) vec_push(parts, leaf(x, body, false));
+  if (flat_body_has_seg(body, 1) || version_only_moves(body))
+    vec_push(parts, leaf(x, body, false));
 }
 
 static const Region *region_of_body(Extract *x, const Body *body, bool is_version) {

@@ -52,6 +52,9 @@ typedef struct PathStep {
 } PathStep;
 typedef Vec(PathStep) StepVec;
 
+// Do workers exchange something in it, beside no kernel?
+bool version_only_moves(const Body *body);
+
 // The guards that lead to a version, outermost first; false if there is no such version.
 bool version_path(const VersionTree *tree, int version, StepVec *out);
 
