@@ -480,6 +480,50 @@ RT_FN bool rt_read_string(struct rt_reader *r, struct rt_host_value *v, int dept
   }
 }
 
+RT_FN bool rt_at_empty(const struct rt_reader *r) {
+  size_t length = strlen("empty");
+  return r->length - r->position >= length &&
+         memcmp(r->bytes + r->position, "empty", length) == 0;
+}
+
+// empty([0][3]i32), the whole value or a row of it.
+RT_FN bool rt_read_empty(struct rt_reader *r, struct rt_host_value *v, int depth) {
+  int64_t shape[RT_MAX_RANK];
+  size_t at = r->position;
+  int rank = 0, wanted = v->rank - depth;
+  bool any_zero = false;
+  r->position += strlen("empty");
+  rt_skip_space(r);
+  if (rt_byte_at(r, r->position++) != '(')
+    return rt_reader_fail(r, at, "expected '(' after empty");
+  for (rt_skip_space(r); rt_byte_at(r, r->position) == '['; rt_skip_space(r)) {
+    int64_t size = 0;
+    r->position++;
+    rt_skip_space(r);
+    if (rank == RT_MAX_RANK) return rt_reader_fail(r, at, "too many dimensions");
+    if (!rt_read_literal(r, RT_I64, &size)) return false;
+    rt_skip_space(r);
+    if (size < 0 || rt_byte_at(r, r->position++) != ']')
+      return rt_reader_fail(r, at,
+                            "expected a size and ']' in the type of an empty array");
+    shape[rank++] = size;
+    any_zero |= size == 0;
+  }
+  size_t end = rt_word_end(r, r->position);
+  enum rt_elem elem = rt_elem_named(r->bytes + r->position, end - r->position);
+  r->position = end;
+  rt_skip_space(r);
+  if (elem != v->elem || rank != wanted || rt_byte_at(r, r->position++) != ')')
+    return rt_reader_fail(
+        r, at, "expected an array of %s with %d dimension%s, found another type",
+        rt_elems[v->elem].name, wanted, wanted == 1 ? "" : "s");
+  if (!any_zero)
+    return rt_reader_fail(r, at, "an empty array needs a dimension of size 0");
+  for (int i = 0; i < rank; i++)
+    if (!rt_note_size(r, v, depth + i, shape[i], at)) return false;
+  return true;
+}
+
 RT_FN bool rt_read_row(struct rt_reader *r, struct rt_host_value *v, int depth);
 
 RT_FN bool rt_read_item(struct rt_reader *r, struct rt_host_value *v, int depth) {
@@ -487,6 +531,7 @@ RT_FN bool rt_read_item(struct rt_reader *r, struct rt_host_value *v, int depth)
   rt_skip_space(r);
   char ch = rt_byte_at(r, r->position);
   if (ch == '"') return rt_read_string(r, v, depth);
+  if (rt_at_empty(r)) return rt_read_empty(r, v, depth);
   if (ch == '[' && depth < v->rank) return rt_read_row(r, v, depth);
   if (ch == '[')
     return rt_reader_fail(r, r->position, "expected %s, found an array%s",
@@ -525,41 +570,6 @@ RT_FN bool rt_read_row(struct rt_reader *r, struct rt_host_value *v, int depth) 
     if (ch == ',' && rt_byte_at(r, r->position) == ']') ch = rt_byte_at(r, r->position++);
     if (ch == ']') return rt_note_size(r, v, depth, count + 1, at);
   }
-}
-
-// empty([0][3]i32)
-RT_FN bool rt_read_empty(struct rt_reader *r, struct rt_host_value *v) {
-  size_t at = r->position, rank = 0;
-  bool any_zero = false;
-  r->position += strlen("empty");
-  rt_skip_space(r);
-  if (rt_byte_at(r, r->position++) != '(')
-    return rt_reader_fail(r, at, "expected '(' after empty");
-  for (rt_skip_space(r); rt_byte_at(r, r->position) == '['; rt_skip_space(r)) {
-    int64_t size = 0;
-    r->position++;
-    rt_skip_space(r);
-    if (rank == RT_MAX_RANK) return rt_reader_fail(r, at, "too many dimensions");
-    if (!rt_read_literal(r, RT_I64, &size)) return false;
-    rt_skip_space(r);
-    if (size < 0 || rt_byte_at(r, r->position++) != ']')
-      return rt_reader_fail(r, at,
-                            "expected a size and ']' in the type of an empty array");
-    v->shape[rank++] = size;
-    any_zero |= size == 0;
-  }
-  size_t end = rt_word_end(r, r->position);
-  enum rt_elem elem = rt_elem_named(r->bytes + r->position, end - r->position);
-  r->position = end;
-  rt_skip_space(r);
-  if (elem != v->elem || (int)rank != v->rank || rt_byte_at(r, r->position++) != ')')
-    return rt_reader_fail(
-        r, at, "expected an array of %s with %d dimension%s, found another type",
-        rt_elems[v->elem].name, v->rank, v->rank == 1 ? "" : "s");
-  if (!any_zero)
-    return rt_reader_fail(r, at, "an empty array needs a dimension of size 0");
-  return rt_shape_fits(v->rank, v->shape, rt_elems[v->elem].bytes) ||
-         rt_reader_fail(r, at, "the sizes of an empty array are too large");
 }
 
 // ---- binary values
@@ -637,9 +647,10 @@ RT_FN bool rt_read_value(struct rt_reader *r, enum rt_elem elem, int rank,
   rt_begin_value(elem, rank, v);
   rt_skip_space(r);
   if (rt_byte_at(r, r->position) == 'b') return rt_read_binary(r, v);
-  if (r->length - r->position >= 5 && memcmp(r->bytes + r->position, "empty", 5) == 0)
-    return rt_read_empty(r, v);
-  return rt_read_item(r, v, 0);
+  size_t at = r->position;
+  if (!rt_read_item(r, v, 0)) return false;
+  return rt_shape_fits(v->rank, v->shape, rt_elems[elem].bytes) ||
+         rt_reader_fail(r, at, "the sizes of an empty array are too large");
 }
 
 // ---- writing

@@ -63,6 +63,10 @@ static void reads_arrays(void) {
   CHECK_TEXT(read_as("[[1, 2], [3, 4], [5, 6]]", NULL),
              "[[1i32, 2i32], [3i32, 4i32], [5i32, 6i32]]");
   CHECK_TEXT(read_as("empty([0][3]i32)", NULL), "empty([0][3]i32)");
+  CHECK_TEXT(read_as("[empty([0]i32), empty([0]i32)]", NULL), "empty([2][0]i32)");
+  CHECK_TEXT(read_as("[[empty([0][2]i8)]]", NULL), "empty([1][1][0][2]i8)");
+  CHECK_TEXT(read_as("[[], empty([0]f32)]", &(ValueType){ PRIM_F32, 2 }),
+             "empty([2][0]f32)");
   CHECK_TEXT(read_as("\"a\\n\\x41\"", NULL), "[97u8, 10u8, 65u8]");
   CHECK_TEXT(read_as("[\"ab\", \"cd\"]", NULL), "[[97u8, 98u8], [99u8, 100u8]]");
   CHECK_TEXT(read_as("[1i64,2]", NULL), "[1i64, 2i64]");
@@ -88,6 +92,14 @@ static void says_what_is_wrong(void) {
              "t:1:1: expected f32, found f64 (0.03f64)");
   CHECK_TEXT(message_of("empty([2]i32)", NULL),
              "t:1:1: an empty array needs a dimension of size 0");
+  CHECK_TEXT(message_of("[empty([0]i32), [1]]", NULL),
+             "t:1:17: row 2 has 1 element, expected 0");
+  CHECK_TEXT(
+      message_of("[empty([4611686018427387904][0]i8), empty([4611686018427387904][0]i8)]",
+                 NULL),
+      "t:1:1: the sizes of an empty array are too large");
+  CHECK_TEXT(message_of("[[1], empty([0]i64)]", NULL),
+             "t:1:7: expected i32, found an array of i64");
   CHECK_TEXT(message_of("[1, 2", NULL),
              "t:1:6: expected ']' or ',' in an array, found the end of the data");
   CHECK_TEXT(message_of("0x", NULL), "t:1:1: expected a value, found '0x'");

@@ -25,6 +25,7 @@ static const struct {
   SEED("[true, false]"),
   SEED("empty([0][3]f32)"),
   SEED("empty([2][0]i64)"),
+  SEED("[empty([0]i32), empty([0]i32)]"),
   SEED("\"ab\\n\\x41\\255\""),
   SEED("[\"ab\", \"cd\"]"),
   SEED("0b101u8 0xffi64 18446744073709551615u64"),

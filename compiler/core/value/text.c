@@ -110,49 +110,6 @@ static bool read_string(Build *b, int depth, int64_t row) {
   return note_size(b, depth, row, count, at);
 }
 
-static bool read_row(Build *b, int depth, int64_t row);
-
-static bool read_item(Build *b, int depth, int64_t row) {
-  if (peek_is(b->r, '[')) return read_row(b, depth, row);
-  if (peek_is(b->r, '"')) return read_string(b, depth, row);
-  return read_element(b, depth);
-}
-
-// `[]` says how long it is but not what it holds.
-static bool empty_row(Build *b, int depth, int64_t row, size_t at) {
-  bool innermost = b->wanted_rank == depth + 1 || b->rank == depth + 1;
-  if (b->elem_known && innermost) {
-    b->rank = depth + 1;
-    return note_size(b, depth, row, 0, at);
-  }
-  value_fail(b->r, at,
-             "the type of [] is not known here: write an empty array as empty([0]i32)");
-  return false;
-}
-
-// [item, ...]: row number `row` (from 1) of the array around it.
-static bool read_row(Build *b, int depth, int64_t row) {
-  size_t at = b->r->position++;
-  if (depth >= VALUE_MAX_RANK) return value_fail(b->r, at, "too many dimensions") != NULL;
-  if (accept_char(b->r, ']')) return empty_row(b, depth, row, at);
-  int64_t count = 0;
-  do {
-    if (!read_item(b, depth + 1, count + 1)) return false;
-    count++;
-  } while (accept_char(b->r, ',') && !peek_is(b->r, ']'));
-  return expect_char(b->r, ']', "or ',' in an array") &&
-         note_size(b, depth, row, count, at);
-}
-
-static Value *finish(const Build *b) {
-  Value *v = new_node(Value, .elem = b->elem, .rank = b->rank, .data = b->data);
-  v->shape = mem_alloc_plain((size_t)b->rank * sizeof *v->shape);
-  for (int i = 0; i < b->rank; i++)
-    v->shape[i] = b->shape[i] < 0 ? 0 : b->shape[i];
-  if (!v->data) v->data = mem_alloc_plain(1);
-  return v;
-}
-
 // The size between the brackets of `empty`.
 static bool read_size(ValueReader *r, int64_t *out) {
   static const PrimType size_type = PRIM_I64;
@@ -201,6 +158,66 @@ static Value *read_empty(ValueReader *r) {
   return value_new(elem, rank, shape);
 }
 
+// empty([0]i32) as a row: sizes, and no elements.
+static bool empty_item(Build *b, int depth, int64_t row) {
+  size_t at = b->r->position;
+  const Value *v = read_empty(b->r);
+  if (!v) return false;
+  if (b->elem_known && v->elem != b->elem)
+    return value_fail(b->r, at, "expected %s, found an array of %s",
+                      prim_type_name(b->elem), prim_type_name(v->elem)) != NULL;
+  b->elem = v->elem;
+  b->elem_known = true;
+  if (!note_rank(b, depth + v->rank, at)) return false;
+  for (int i = 0; i < v->rank; i++)
+    if (!note_size(b, depth + i, row, v->shape[i], at)) return false;
+  return true;
+}
+
+static bool read_row(Build *b, int depth, int64_t row);
+
+static bool read_item(Build *b, int depth, int64_t row) {
+  if (peek_is(b->r, '[')) return read_row(b, depth, row);
+  if (peek_is(b->r, '"')) return read_string(b, depth, row);
+  if (at_word(b->r, "empty")) return empty_item(b, depth, row);
+  return read_element(b, depth);
+}
+
+// `[]` says how long it is but not what it holds.
+static bool empty_row(Build *b, int depth, int64_t row, size_t at) {
+  bool innermost = b->wanted_rank == depth + 1 || b->rank == depth + 1;
+  if (b->elem_known && innermost) {
+    b->rank = depth + 1;
+    return note_size(b, depth, row, 0, at);
+  }
+  value_fail(b->r, at,
+             "the type of [] is not known here: write an empty array as empty([0]i32)");
+  return false;
+}
+
+// [item, ...]: row number `row` (from 1) of the array around it.
+static bool read_row(Build *b, int depth, int64_t row) {
+  size_t at = b->r->position++;
+  if (depth >= VALUE_MAX_RANK) return value_fail(b->r, at, "too many dimensions") != NULL;
+  if (accept_char(b->r, ']')) return empty_row(b, depth, row, at);
+  int64_t count = 0;
+  do {
+    if (!read_item(b, depth + 1, count + 1)) return false;
+    count++;
+  } while (accept_char(b->r, ',') && !peek_is(b->r, ']'));
+  return expect_char(b->r, ']', "or ',' in an array") &&
+         note_size(b, depth, row, count, at);
+}
+
+static Value *finish(const Build *b) {
+  Value *v = new_node(Value, .elem = b->elem, .rank = b->rank, .data = b->data);
+  v->shape = mem_alloc_plain((size_t)b->rank * sizeof *v->shape);
+  for (int i = 0; i < b->rank; i++)
+    v->shape[i] = b->shape[i] < 0 ? 0 : b->shape[i];
+  if (!v->data) v->data = mem_alloc_plain(1);
+  return v;
+}
+
 Value *value_read_text(ValueReader *r, const ValueType *expected) {
   if (at_word(r, "empty")) return read_empty(r);
   Build b = { .r = r, .rank = -1, .wanted_rank = expected ? expected->rank : -1 };
@@ -208,7 +225,11 @@ Value *value_read_text(ValueReader *r, const ValueType *expected) {
   if (expected) b.elem = expected->elem;
   for (int i = 0; i < VALUE_MAX_RANK; i++)
     b.shape[i] = -1;
-  return read_item(&b, 0, 1) ? finish(&b) : NULL;
+  size_t at = r->position;
+  if (!read_item(&b, 0, 1)) return NULL;
+  Value *v = finish(&b);
+  if (value_shape_fits(v->rank, v->shape, prim_size_bytes(v->elem))) return v;
+  return value_fail(r, at, "the sizes of an empty array are too large");
 }
 
 static void write_elements(Text *t, const Value *v, int depth, int64_t *next) {
