@@ -73,6 +73,19 @@ sed -n '/^kernel main.segmap_2 /,/^kernel main.segmap_3/p' out > out.rows
 some 'rows that turn are two loops' 'axis m_before: ' out.rows
 expect 'of which no point divides' 0 'let from_[0-9]*: i64 = .*%' out.rows
 
+cat > counted.fl << 'END'
+entry counted [n] (xs: [n][6]u8) : [n][16]u8 =
+  map (\r -> loop h = replicate 16 0u8 for x in r do h with [i64.u8 x] = h[i64.u8 x] + 1) xs
+entry least [n] (xs: [n][6]u8) : [n][4]u8 =
+  map (\r -> loop h = replicate 4 255u8 for x in r do
+              let k = loop k = 0i64 for j < 4 do if h[j] > h[k] then j else k in if x < h[k] then h with [k] = x else h) xs
+END
+"$flc" dump --recipes counted.fl > out
+sed '/^kernel least/,$d' out > out.counted
+sed -n '/^kernel least/,$p' out > out.least
+expect 'few counts are made where the result lies' 0 'alloc row' out.counted
+some 'rows that a loop goes through are the own of points' 'alloc row' out.least
+
 cat > joined.fl << 'END'
 entry main [n] [m] [k] (xs: [n][m][k]f32) : [n][m][k]f32 = map (map (map (\x -> x * 2 + 1))) xs
 END

@@ -9,6 +9,7 @@
 // vectors that lie side by side; results are read and written at each update, with lanes apart.
 //
 // Legal if the point alone has the row, all of which it stores before it loads any of it.
+#include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
 enum { MOST_ELEMENTS = 16, MOST_AXES = 8 };
@@ -16,11 +17,13 @@ enum { MOST_ELEMENTS = 16, MOST_AXES = 8 };
 typedef struct OwnRow {
   KernMapper mapper;
   const Tensor *out, *row;
+  const Map *data;                // Var -> itself: what the data decide (kern_data)
   const Var *indices[MOST_AXES];  // of the grid
   int index_count;
   int lead;                  // dimensions of `out` that say which row
   const Term *const *place;  // their indices; NULL: none seen
   bool fits, loaded_in_loop, stored_in_loop;
+  bool scanned;             // in a loop, elements that the data do not pick
   bool set[MOST_ELEMENTS];  // elements that are stored by now
 } OwnRow;
 
@@ -62,11 +65,18 @@ static bool is_at_place(OwnRow *r, const Access *access) {
   return true;
 }
 
+static bool is_picked(const OwnRow *r, const Access *access) {
+  for (int i = r->lead; i < access->tensor->rank; i++)
+    if (term_mentions_any(access->index[i], r->data)) return true;
+  return false;
+}
+
 static void see_row(KernVisitor *v, Access access, bool stores) {
   OwnRow *r = v->state;
   if (tensor_root(access.tensor) != r->out) return;
   if (access.tensor != r->out || !is_at_place(r, &access)) r->fits = false;
   if (v->depth > 0) *(stores ? &r->stored_in_loop : &r->loaded_in_loop) = true;
+  if (v->depth > 0 && !stores && !is_picked(r, &access)) r->scanned = true;
 }
 
 static void see_row_bins(KernVisitor *v, const KernStm *stm) {
@@ -107,7 +117,7 @@ static void see_any(KernVisitor *v, Access access, bool stores) {
   if (access.tensor == r->out && !stores) r->fits = false;
 }
 
-static bool loads_row(OwnRow *r, const KernStm *stm) {
+static bool loads_row(const OwnRow *r, const KernStm *stm) {
   OwnRow seen = *r;
   KernVisitor v = { .access = see_any, .state = &seen };
   kern_visit_stm(&v, stm);
@@ -137,6 +147,18 @@ static bool is_stored_first(OwnRow *r, const KernBlock *block) {
     if (stm.kind == KERN_AXIS) note_map(r, stm.u.axis);
   }
   return is_full(r);
+}
+
+// Elements that the data pick are no registers: a copy of the row pays off over many rounds alone.
+static bool is_counted_briefly(const OwnRow *r, const KernBlock *block) {
+  bool briefly = !r->scanned;
+  for (int i = 0; i < block->count && briefly; i++) {
+    const KernStm *stm = &block->stms[i];
+    const Term *width = stm->kind == KERN_AXIS ? stm->u.axis->width : NULL;
+    if (width && loads_row(r, stm))
+      briefly = width->kind == TERM_CONST && width->u.constant.u.i <= MOST_ELEMENTS;
+  }
+  return briefly;
 }
 
 // ---- the row
@@ -216,7 +238,8 @@ static bool find_own_row(OwnRow *r, const Tensor *out, const KernBlock *block) {
   r->fits = true;
   KernVisitor v = { .stm = see_row_bins, .access = see_row, .state = r };
   kern_visit_block(&v, block);
-  return r->fits && r->loaded_in_loop && r->stored_in_loop && is_stored_first(r, block);
+  return r->fits && r->loaded_in_loop && r->stored_in_loop &&
+         !is_counted_briefly(r, block) && is_stored_first(r, block);
 }
 
 // The block at each point of the grid, with rows of its own.
@@ -248,7 +271,7 @@ static const KernBlock *of_grid(OwnRow *grid, Compiler *c, const KernBlock *bloc
 }
 
 const Kern *kern_own_rows(Compiler *c, const Kern *kern) {
-  OwnRow grid = { .index_count = 0 };
+  OwnRow grid = { .data = kern_data(kern) };
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = of_grid(&grid, c, kern->body, kern->loc);
   return out->body == kern->body ? kern : out;
