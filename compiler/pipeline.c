@@ -99,7 +99,8 @@ const Core *pipeline_in_order(Compiler *c, Program *p) {
   if (p->in_order) return p->in_order;
   bool any_order = !p->flatten.reproducible;
   const Core *hists = any_order ? checked_flat(c, flat_chain_hists(c, p->core)) : p->core;
-  const Core *mapped = checked_flat(c, flat_filter_maps(c, hists));
+  const Core *scans = checked_flat(c, flat_scans_last(c, hists));
+  const Core *mapped = checked_flat(c, flat_filter_maps(c, scans));
   const Core *joined = checked_flat(c, flat_join_scans(c, mapped));
   const Core *fused = checked_flat(c, flat_fuse_scans(c, joined, false));
   p->in_order = checked_flat(c, flat_own_literals(c, fused));

@@ -74,6 +74,8 @@ const Core *flat_filter_rooms(Compiler *c, const Core *flat);
 const Core *flat_spread_rows(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: what combines points that go through rows combines what maps have made.
 const Core *flat_points_first(Compiler *c, const Core *flat);
+// For CPUs: what a scan's points take long to make, by a map before it (points_first.c).
+const Core *flat_scans_last(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: maps that only move the elements of an array are rearrangements.
 const Core *flat_move_arrays(Compiler *c, const Core *flat);
 // Flat -> Flat, for GPUs: the dimensions of maps in such an order that neighbours read neighbours.

@@ -8,6 +8,8 @@
 // same (kern/schedules/group_*.c); what combines points has none.  A value per point is written and
 // read besides, which is little against its row.  There must be an array that has an element or a
 // row for each point: else the values may want memory that the program would not need.
+// On CPUs scans alone: chunks make their elements twice, the second time one after the other, where
+// points of a map go in lanes (searches, recurrences).
 #include "base/map.h"
 #include "core/passes.h"
 #include "flat/spaces.h"
@@ -18,6 +20,7 @@ typedef struct PointsFirst {
   Compiler *c;
   const Stm *stm;
   const SegOp *seg;
+  bool on_cpu;
   int combined;  // results of the body that are: the first ones; others are mapped
   bool *first;   // results that are made before
 } PointsFirst;
@@ -122,14 +125,34 @@ static const Body *body_of_result(const PointsFirst *s, int result) {
   return restricted_body(s->c, s->seg->body, one);
 }
 
-// Scalars that take loops; false if none of these goes through rows.
+static void find_long_loops(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *e = body->stms[i].exp;
+    bool loop = e->kind == EXP_LOOP &&
+                (e->u.loop.form != CORE_FOR || has_many_steps(e->u.loop.bound));
+    if (loop || (exp_is_soac(e) && has_many_steps(e->u.soac.width)))
+      *(bool *)v->state = true;
+  }
+  core_visit_body(v, body);
+}
+
+// On CPUs short loops become straight code, and scans of that go in lanes.
+static bool takes_long(const Body *body) {
+  bool found = false;
+  CoreVisitor v = { .body = find_long_loops, .state = &found };
+  find_long_loops(&v, body);
+  return found;
+}
+
+// Scalars that take loops; false if none of these goes through rows, or takes long on a CPU.
 static bool choose_first(PointsFirst *s) {
   bool found = false;
   for (int i = 0; i < s->combined; i++) {
     const Body *alone = body_of_result(s, i);
     bool scalar = !atom_type(s->seg->body->results[i]).rank;
     s->first[i] = scalar && flat_has_loops(alone);
-    found = found || (s->first[i] && goes_through_rows(alone));
+    bool pays = s->on_cpu ? takes_long(alone) : goes_through_rows(alone);
+    found = found || (s->first[i] && pays);
   }
   return found;
 }
@@ -195,13 +218,12 @@ static const Var **vars_of_points(const PointsFirst *s) {
   return points;
 }
 
-static void add_points_first(void *state, Builder *b, const Body *body, int position) {
-  Compiler *c = state;
-  const Stm *stm = &body->stms[position];
+static void add_first(Compiler *c, Builder *b, const Stm *stm, bool on_cpu) {
   const SegOp *seg = stm->exp->u.seg;
-  PointsFirst s = { c, stm, seg, combined_results(seg), NULL };
+  PointsFirst s = { c, stm, seg, on_cpu, combined_results(seg), NULL };
   s.first = new_array(bool, s.combined + 1);
-  bool combines = seg->kind != SEG_MAP && !seg->after && !seg->partials;
+  bool combines = on_cpu ? seg->kind == SEG_SCAN : seg->kind != SEG_MAP;
+  combines = combines && !seg->after && !seg->partials;
   if (!combines || !has_array_of_points(seg) || !choose_first(&s)) {
     core_add_stm(b, *stm);
     return;
@@ -216,6 +238,18 @@ static void add_points_first(void *state, Builder *b, const Body *body, int posi
   core_add_stm(b, rest);
 }
 
+static void add_points_first(void *state, Builder *b, const Body *body, int position) {
+  add_first(state, b, &body->stms[position], false);
+}
+
+static void add_scans_last(void *state, Builder *b, const Body *body, int position) {
+  add_first(state, b, &body->stms[position], true);
+}
+
 const Core *flat_points_first(Compiler *c, const Core *flat) {
   return flat_rewrite_segs(c, flat, add_points_first, c);
+}
+
+const Core *flat_scans_last(Compiler *c, const Core *flat) {
+  return flat_rewrite_segs(c, flat, add_scans_last, c);
 }

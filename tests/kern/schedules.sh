@@ -926,8 +926,8 @@ entry running [n] (steps: i64) (xs: [n]f32) : [n]f32 =
   scan (+) 0 (map (\x -> loop x for _i < steps do x * x - 0.5) xs)
 END
 "$flc" dump --recipes heavy.fl > out
-expect 'heavy elements are worth a chunk sooner, but in scans, which compute them twice' 2 '^-- let most_.*\(1 \+ (steps|m)_' out
-expect 'chunks are multiples of what vectors hold, or as few points as vectors of their own pay for' 4 \
+expect 'heavy elements are worth a chunk sooner, but in scans, for which a map makes them' 2 '^-- let most_.*\(1 \+ (steps|m)_' out
+expect 'chunks are multiples of what vectors hold, or as few points as vectors of their own pay for' 5 \
   '^-- let unit_.* = min\(16, even' out
 
 cat > bands.fl << 'END'
@@ -1130,6 +1130,14 @@ entry main [n] [m] (xs: [n]i32) (keys: [m]i32) : [m]i64 =
 END
 "$flc" dump --after imp searched.fl > code
 some 'lanes of a search go through its first rounds together' '^ +let stay_[0-9]+ : bool = true$' code
+
+cat > places.fl << 'END'
+entry main [n] [m] (xs: [n]i32) (keys: [m]i32) : [m]i64 =
+  scan (+) 0 (map (\x -> (loop (l, h) = (0, n) while l < h do
+                            let k = (l + h) / 2 in if xs[k] < x then (k + 1, h) else (l, k)).0) keys)
+END
+"$flc" dump --recipes places.fl > out
+some 'what a scan searches is found in lanes' '^kernel main.segmap ' out
 
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
