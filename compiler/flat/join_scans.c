@@ -296,6 +296,26 @@ static const Body *in_place_of(Compiler *c, const Body *body, int at, Stm stm, i
   return core_body(&b, body->results, body->result_count);
 }
 
+static bool scans_floats(const SegOp *seg) {
+  for (int i = 0; i < combined_count(seg); i++)
+    if (prim_is_float(atom_type(seg->body->results[i]).elem)) return true;
+  return false;
+}
+
+// Does the host read the scan's values before the statement at `end`?
+static bool host_reads(const Body *body, int at, int end) {
+  for (int i = at + 1; i < end; i++)
+    if (!flat_seg_at(body, i) && mentions_any(body, i, &body->stms[at])) return true;
+  return false;
+}
+
+// What a scan of floats comes to in the end is not known before it (fuse_scans.c): with it, another
+// one's total would not be, either, which a filter needs, and nothing could be fused with the two.
+static bool keeps_total(const Body *body, int one, int other, int reader) {
+  return !scans_floats(body->stms[one].exp->u.seg) ||
+         scans_floats(body->stms[other].exp->u.seg) || !host_reads(body, other, reader);
+}
+
 static const Body *scans_at(Compiler *c, const Body *body, int at) {
   const SegOp *first = flat_seg_at(body, at);
   int reader = scans_scalars(first) ? reader_of(body, at) : -1;
@@ -303,7 +323,8 @@ static const Body *scans_at(Compiler *c, const Body *body, int at) {
     const SegOp *second = flat_seg_at(body, i);
     if (!scans_scalars(second) || !flat_same_space(first, second) ||
         first->op_count + second->op_count > MOST_OPS || reader_of(body, i) != reader ||
-        !can_rise(body, i, at))
+        !can_rise(body, i, at) || !keeps_total(body, at, i, reader) ||
+        !keeps_total(body, i, at, reader))
       continue;
     return in_place_of(c, body, at, both_scans(c, &body->stms[at], &body->stms[i]), i);
   }

@@ -1139,5 +1139,17 @@ END
 "$flc" dump --recipes places.fl > out
 some 'what a scan searches is found in lanes' '^kernel main.segmap ' out
 
+cat > groups.fl << 'END'
+entry main [n] (ks: [n]i32) (vs: [n]f32) : ([]i32, []f32) =
+  let ends = tabulate n (\i -> i == n - 1 || ks[i] != ks[i + 1])
+  let sums = map (.1) (scan (\(f, a) (g, b) -> (f || g, if g then b else a + b)) (false, 0)
+                            (zip (tabulate n (\i -> i == 0 || ks[i] != ks[i - 1])) vs))
+  let (k, s, _) = unzip3 (filter (.2) (zip3 ks sums ends))
+  in (k, s)
+END
+"$flc" dump --recipes groups.fl > out
+expect 'sums of floats and the filter that keeps them are one scan' 0 '^kernel main.segscatter' out
+expect '.. of which what counts elements is known before' 1 '^kernel main.segred_chunks ' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"
