@@ -15,6 +15,7 @@
 #include "values.h"
 #include "context.h"
 #include "device.h"
+#include "pocl.h"
 #include "opencl.h"
 #include "cuda.h"
 #include "backends.h"

@@ -689,6 +689,65 @@ RT_FN int rt_cl_build(cl_context cl, cl_device_id id, const char **texts,
   return status;
 }
 
+// NULL if the device does not accept the bytes.
+RT_FN struct rt_module *rt_cl_load_for(const struct rt_context *ctx, cl_device_id id,
+                                       const unsigned char *bytes, size_t length,
+                                       const char *options) {
+  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
+  cl_program program =
+      clCreateProgramWithBinary(ctx->cl, 1, &id, &length, &bytes, &valid, &status);
+  if (status != CL_SUCCESS) return NULL;
+  if (clBuildProgram(program, 1, &id, options, NULL, NULL) == CL_SUCCESS)
+    return (struct rt_module *)program;
+  clReleaseProgram(program);
+  return NULL;
+}
+
+RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *bytes,
+                                   size_t length, const char *options) {
+  return rt_cl_load_for(ctx, ctx->device.id, bytes, length, options);
+}
+
+// A program has a place for each device of the context, and is for one of them.
+RT_FN unsigned char *rt_cl_bytes(cl_program program, size_t *length) {
+  size_t lengths[2] = { 0, 0 };
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof lengths, lengths, NULL) !=
+      CL_SUCCESS)
+    return NULL;
+  int place = lengths[0] == 0;
+  *length = lengths[place];
+  if (*length == 0) return NULL;
+  unsigned char *bytes = (unsigned char *)rt_host_alloc(*length), *all[] = { NULL, NULL };
+  all[place] = bytes;
+  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof all, all, NULL) == CL_SUCCESS)
+    return bytes;
+  free(bytes);
+  return NULL;
+}
+
+RT_FN unsigned char *rt_cl_image(struct rt_context *ctx, struct rt_module *module,
+                                 size_t *length) {
+  (void)ctx;
+  return rt_cl_bytes((cl_program)module, length);
+}
+
+// The bytes of the text compiled alone and not linked; NULL if that fails.
+RT_FN unsigned char *rt_cl_compiled(cl_context cl, cl_device_id id, const char *text,
+                                    const char *options, size_t *length) {
+  cl_int status = CL_SUCCESS;
+  struct rt_text all = { NULL, 0, 0 };
+  unsigned char *bytes = NULL;
+  cl_program program = clCreateProgramWithSource(cl, 1, &text, NULL, &status);
+  if (status != CL_SUCCESS) return NULL;
+  rt_text_printf(&all, "%s -D_OPENCL_H_ -DFLC_BUILTINS -DFLC_ALONE", options);
+  if (clCompileProgram(program, 1, &id, all.data, 0, NULL, NULL, NULL, NULL) ==
+      CL_SUCCESS)
+    bytes = rt_cl_bytes(program, length);
+  rt_text_free(&all);
+  clReleaseProgram(program);
+  return bytes;
+}
+
 // With what kernels use of OpenCL C's functions in the place of clang's header, which PoCL reads
 // for each program; false if that does not compile.
 RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
@@ -704,45 +763,46 @@ RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
   return status == CL_SUCCESS;
 }
 
+// May the program do without PoCL's library?  What is made of it then is no binary for other
+// processes.
+RT_FN bool rt_cl_may_be_alone(const struct rt_context *ctx) {
+  return ctx->device.keeps_programs && !ctx->cache_folder && !ctx->cache_archive &&
+         !ctx->config->dump_binary_to && strstr(ctx->device.platform_version, "PoCL 3.1");
+}
+
+// Without being linked with that library (pocl.h); NULL if it has to be.
+RT_FN struct rt_module *rt_cl_build_alone(const struct rt_context *ctx, cl_device_id id,
+                                          const char *source, const char *options) {
+  struct rt_text all = { NULL, 0, 0 }, kernels = { NULL, 0, 0 }, binary = { NULL, 0, 0 };
+  struct rt_module *module = NULL;
+  uint32_t count = 0;
+  if (rt_pocl_kernels(&kernels, source, &count)) {
+    rt_text_pieces(&all, ctx->program->opencl_builtins);
+    rt_text_add(&all, source);
+    size_t length = 0;
+    unsigned char *compiled = rt_cl_compiled(ctx->cl, id, all.data, options, &length);
+    if (compiled && rt_pocl_executable(&binary, compiled, length, &kernels, count))
+      module =
+          rt_cl_load_for(ctx, id, (unsigned char *)binary.data, binary.length, options);
+    free(compiled);
+  }
+  rt_text_free(&all);
+  rt_text_free(&kernels);
+  rt_text_free(&binary);
+  return module;
+}
+
 RT_FN int rt_cl_compile(struct rt_context *ctx, bool near, const char *source,
                         const char *options, struct rt_module **out, char **log) {
   cl_device_id id = near ? ctx->near.id : ctx->device.id;
   if (ctx->device.is_pocl && ctx->own_sources) {
-    if (rt_cl_build_quickly(ctx, id, source, options, out)) return CL_SUCCESS;
+    bool alone = rt_cl_may_be_alone(ctx);
+    *out = alone ? rt_cl_build_alone(ctx, id, source, options) : NULL;
+    if (alone && !*out) rt_log(ctx, "linked with the library of all that is built in");
+    if (*out || rt_cl_build_quickly(ctx, id, source, options, out)) return CL_SUCCESS;
     rt_log(ctx, "compiled with the header of all that is built in");
   }
   return rt_cl_build(ctx->cl, id, &source, 1, options, out, log);
-}
-
-RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *bytes,
-                                   size_t length, const char *options) {
-  cl_int status = CL_SUCCESS, valid = CL_SUCCESS;
-  cl_program program = clCreateProgramWithBinary(ctx->cl, 1, &ctx->device.id, &length,
-                                                 &bytes, &valid, &status);
-  if (status != CL_SUCCESS) return NULL;
-  if (clBuildProgram(program, 1, &ctx->device.id, options, NULL, NULL) == CL_SUCCESS)
-    return (struct rt_module *)program;
-  clReleaseProgram(program);
-  return NULL;
-}
-
-// A program has a place for each device of the context, the first of which is ours.
-RT_FN unsigned char *rt_cl_image(struct rt_context *ctx, struct rt_module *module,
-                                 size_t *length) {
-  cl_program program = (cl_program)module;
-  size_t lengths[2] = { 0, 0 };
-  (void)ctx;
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof lengths, lengths, NULL) !=
-          CL_SUCCESS ||
-      lengths[0] == 0)
-    return NULL;
-  *length = lengths[0];
-  unsigned char *bytes = (unsigned char *)rt_host_alloc(*length),
-                *all[] = { bytes, NULL };
-  if (clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof all, all, NULL) == CL_SUCCESS)
-    return bytes;
-  free(bytes);
-  return NULL;
 }
 
 RT_FN int rt_cl_module_keep(struct rt_module *module) {

@@ -90,7 +90,7 @@ static void declare_kept_lanes(CodeText *c) {
   bool fresh;
   Text *t = helper_begin(c, "flc_kept_lanes", &fresh);
   if (!fresh) return;
-  text_add(t, "#ifdef FLC_HAS_PERMUTE\n__constant ulong flc_kept_lanes[256] = {");
+  text_add(t, "#ifdef FLC_HAS_PERMUTE\nstatic __constant ulong flc_kept_lanes[256] = {");
   for (int bits = 0; bits < 256; bits++)
     text_printf(t, "%s0x%" PRIx64 ",", bits % 8 ? " " : "\n  ", kept_lanes(bits));
   text_add(t, "\n};\n#endif\n");

@@ -9,8 +9,8 @@
 // r and n of a large x; r + *low is exact to more than a float's precision.  The fraction of
 // x / (2 pi), in turns, is a fixed-point number of 64 bits.
 // scalar section reduce_f32
-__constant uint turn_bits_f32[] = { 0, 0x28be60db, 0x9391054a, 0x7f09d5f4,
-                                    0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea };
+static __constant uint turn_bits_f32[] = { 0, 0x28be60db, 0x9391054a, 0x7f09d5f4,
+                                           0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea };
 FN float reduce_f32(float x, int *n, float *low) {
   int exponent = (as_int(x) >> 23 & 255) - 150, at = exponent + 32, shift = at & 31;
   if (exponent == 105) return x - x;
@@ -30,7 +30,7 @@ FN float reduce_f32(float x, int *n, float *low) {
   return p + e;
 }
 // scalar section reduce_f64
-__constant ulong turn_bits_f64[] = {
+static __constant ulong turn_bits_f64[] = {
   0, 0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410,
   0x7f9458eaf7aef158, 0x6dc91b8e909374b8, 0x01924bba82746487, 0x3f877ac72c4a69cf,
   0xba208d7d4baed121, 0x3a671c09ad17df90, 0x4e64758e60d4ce7d, 0x272117e2ef7e4a0e,
