@@ -45,6 +45,7 @@
 #include "gather.h"
 #include "deliver.h"
 #include "columns.h"
+#include "price.h"
 #include "divided.h"
 #ifdef RT_THREADS
 #include "transport_threads.h"

@@ -33,12 +33,14 @@ RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
 }
 
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                                       int64_t width) {
+                                       const struct rt_moved *moved, int64_t width) {
   const struct rt_workers *w = ctx->config->workers;
   struct rt_block all = { 0, width, 1, 0, width };
   bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
   if (w->size == 1 || width < 1) return all;
   // What each does whole differs in its last digits where devices do.
+  int64_t price = callers || w->mixed ? 0 : rt_price(ctx, moved);
+  par = par > price ? par - price : 0;
   if (!callers && !w->mixed && !rt_guard(ctx, guard, par, 0, 0)) return all;
   struct rt_block block = rt_block_of(w, width, w->rank);
   for (int i = 0; i < w->size; i++) {
@@ -557,8 +559,9 @@ RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
   error = rt_workers_agree(ctx, error ? error : weighed);
   if (error || w->size == 1) return error;
   error = rt_workers_agree(ctx, rt_workers_alike(ctx));
-  if (!error) rt_workers_settle(ctx);
-  return error;
+  if (error) return error;
+  rt_workers_settle(ctx);
+  return rt_price_begin(ctx);
 }
 
 #ifdef RT_LIBRARY

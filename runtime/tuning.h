@@ -10,6 +10,8 @@ enum rt_kind {
 #ifdef RT_WORKERS
   RT_KIND_WORKERS,
   RT_KIND_OVERLAP,
+  RT_KIND_EXCHANGE,
+  RT_KIND_MEGABYTE,
 #endif
   RT_KIND_COUNT
 };
@@ -30,6 +32,9 @@ static const struct rt_kind_info rt_kinds[RT_KIND_COUNT] = {
   { "workers", "workers", "default_workers", 1 << 18, 1 << 18 },
   // What takes as long on its way, on a fast network, as two more launches.
   { "overlap", "overlap", "default_overlap", 1 << 20, 1 << 20 },
+  // 0: as measured.
+  { "exchange", "exchange", "exchange_ns", 0, 0 },
+  { "megabyte", "megabyte", "megabyte_ns", 0, 0 },
 #endif
 };
 
@@ -125,7 +130,8 @@ RT_FN const char *rt_setting_kind(const char *name) {
 RT_FN bool rt_may_be_0(const char *kind) {
 #ifdef RT_WORKERS
   if (strcmp(kind, "workers") == 0 || strcmp(kind, "overlap") == 0 ||
-      strcmp(kind, "weight") == 0)
+      strcmp(kind, "weight") == 0 || strcmp(kind, "exchange") == 0 ||
+      strcmp(kind, "megabyte") == 0)
     return true;
 #endif
   return strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0 ||

@@ -29,6 +29,8 @@ struct rt_workers {
   bool other_code;  // this one does not run the code of rank 0
   bool divides;     // what is read is needed by rows: of binary values each reads its own
   uint64_t read;    // a hash of what all have read
+  int64_t exchange_ns,
+      megabyte_ns;  // what an exchange takes, and a megabyte more in it (price.h)
   int64_t *weights;              // of each worker, for the sizes of blocks
   int weighing;                  // how often they were set
   void *transport;               // what the transport keeps of this worker
@@ -150,6 +152,16 @@ RT_FN void rt_workers_note(struct rt_workers *w, const char *bytes, size_t lengt
 RT_FN int rt_workers_have_read(struct rt_context *ctx, const char *file);
 #endif
 
+// What is exchanged for so many kernels that a split divides.
+struct rt_moved {
+  int64_t bytes;
+  int exchanges, kernels;
+};
+
+// Measures what exchanges take; what those for a kernel of a split do, in operations (price.h).
+RT_FN int rt_price_begin(struct rt_context *ctx);
+RT_FN int64_t rt_price(const struct rt_context *ctx, const struct rt_moved *moved);
+
 // Sets a weight from the next split on; not 0 if no worker would have one.  Ranks that there are
 // not may have any.
 RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight);
@@ -196,10 +208,10 @@ RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
 
 // ---- what generated host code calls
 
-// The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
-// all, as each worker has them then.
+// The rows of this worker among `width`: its block if the guard is taken for `par` operations, but
+// for those that take as long as the exchanges, else all, as each worker has them then.
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                                       int64_t width);
+                                       const struct rt_moved *moved, int64_t width);
 // In programs for devices of different kinds: a guard whose branches hold exchanges is taken by all
 // workers if each of them would take it.
 RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,

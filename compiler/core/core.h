@@ -316,6 +316,9 @@ struct Guard {
   const SizeExp *par;
   const SizeExp *local_bytes;  // local memory that the first branch needs, or NULL: none
   const SizeExp *step;  // GUARD_INTRA: operations of its largest step; NULL: not known
+  // GUARD_WORKERS: what is exchanged for so many divided seg-ops, and bytes moved, or NULL
+  int exchanges, segs;
+  const SizeExp *moved;
 };
 
 // A function without parallelism, called from several places.

@@ -411,12 +411,21 @@ static void print_guard(Text *t, const Exp *e) {
   print_branches(t, e->u.guard.then_body, e->u.guard.else_body);
 }
 
-// split n if Par(n*m) >= main.workers_0
+// split n if Par(n*m) >= main.workers_0, n*8 bytes in 2 exchanges for 1 seg-op
 static void print_split(Text *t, const Exp *e) {
   print_word(t, "", e->u.split.width);
   text_add(t, " if Par(");
   print_size_exp(t, e->u.split.guard->par, false);
-  text_printf(t, ") >= %s", e->u.split.guard->name);
+  const Guard *guard = e->u.split.guard;
+  text_printf(t, ") >= %s", guard->name);
+  if (!guard->exchanges) return;
+  text_add(t, ", ");
+  if (guard->moved) {
+    print_size_exp(t, guard->moved, false);
+    text_add(t, " bytes in ");
+  }
+  text_printf(t, "%d exchange%s for %d seg-op%s", guard->exchanges,
+              guard->exchanges == 1 ? "" : "s", guard->segs, guard->segs == 1 ? "" : "s");
 }
 
 // gather n from start:count xs

@@ -153,6 +153,7 @@ static void visit_guard(CoreVisitor *v, const Exp *e) {
 
 static void visit_split(CoreVisitor *v, const Exp *e) {
   visit_size(v, e->u.split.guard->par);
+  visit_size(v, e->u.split.guard->moved);
   visit_atom(v, e->u.split.width);
 }
 

@@ -193,6 +193,7 @@ static const Guard *map_guard(CoreMapper *m, const Guard *guard) {
   out.par = map_size(m, guard->par);
   out.local_bytes = map_size(m, guard->local_bytes);
   out.step = map_size(m, guard->step);
+  out.moved = map_size(m, guard->moved);
   return same_bytes(&out, guard, sizeof out) ? guard : mem_copy(&out, sizeof out);
 }
 

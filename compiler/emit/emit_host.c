@@ -269,9 +269,12 @@ static void host_split(CodeText *c, const ImpStm *stm) {
   static const char *const members[] = { "start", "count", "workers", "rank", "most" };
   c_line(c, "{  // %s", quote_comment(stm->u.split.guard->name));
   c_open(c);
-  c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, %s);",
-         emit_guard_index(c->e, stm->u.split.guard->name),
-         c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width));
+  const Guard *guard = stm->u.split.guard;
+  c_line(c, "const struct rt_moved moved = { %s, %d, %d };",
+         c_saturating(c, stm->u.split.moved), guard->exchanges, guard->segs);
+  c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, &moved, %s);",
+         emit_guard_index(c->e, guard->name), c_saturating(c, stm->u.split.par),
+         c_exp(c, stm->u.split.width));
   for (int i = 0; i < SPLIT_RESULTS; i++)
     if (map_has(c->live, stm->u.split.vars[i]))
       c_line(c, "%s = block.%s;", c_var(c, stm->u.split.vars[i]), members[i]);

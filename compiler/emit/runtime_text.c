@@ -36,10 +36,10 @@ static bool is_for_others(const char *name, size_t length, Workers workers) {
 
 static bool is_part(const char *name, size_t length, RuntimeParts parts,
                     Workers workers) {
-  static const char *const for_workers[] = { "workers.h",           "transport_mpi.h",
-                                             "transport_threads.h", "gather.h",
-                                             "deliver.h",           "columns.h",
-                                             "divided.h",           NULL };
+  static const char *const for_workers[] = {
+    "workers.h", "transport_mpi.h", "transport_threads.h", "gather.h", "deliver.h",
+    "columns.h", "price.h",         "divided.h",           NULL
+  };
   static const char *const command_line[] = {
     "cli.h",    "server_values.h", "server_records.h", "server.h",    "race.h",
     "replay.h", "trace.h",         "helper.h",         "rehearsal.h", NULL

@@ -168,6 +168,15 @@ static bool is_always(const Guard *guard) {
          atom_equal(guard->par->atom, atom_i64(INT64_MAX));
 }
 
+// What is exchanged for a split.
+static const char *price(const Drawing *d, const Guard *guard) {
+  if (!guard->exchanges) return "";
+  const char *bytes = guard->moved ? version_size_text(d->tree->sizes, guard->moved) : "";
+  return text_format(", for %d exchange%s%s%s%s", guard->exchanges,
+                     guard->exchanges == 1 ? "" : "s", *bytes ? " of " : "", bytes,
+                     *bytes ? " bytes" : "");
+}
+
 // What a split asks for.
 static void draw_split(Text *t, const Drawing *d, const Exp *split) {
   const Guard *guard = split->u.split.guard;
@@ -175,7 +184,8 @@ static void draw_split(Text *t, const Drawing *d, const Exp *split) {
   if (is_always(guard))
     text_printf(t, "blocks of %s: always\n", width);
   else
-    text_printf(t, "blocks of %s: %s: %s\n", width, guard->name, condition(d, guard));
+    text_printf(t, "blocks of %s: %s: %s%s\n", width, guard->name, condition(d, guard),
+                price(d, guard));
 }
 
 void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {

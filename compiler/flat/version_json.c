@@ -177,6 +177,11 @@ static void add_splits(Json *j) {
     add_size_text(j, &width);
     add_key(j, "par");
     add_size_text(j, guard->par);
+    text_printf(j->t, ", \"exchanges\": %d, \"segs\": %d", guard->exchanges, guard->segs);
+    if (guard->moved) {
+      add_key(j, "moved");
+      add_size_text(j, guard->moved);
+    }
     text_add(j->t, " }");
   }
   text_add(j->t, "],");

@@ -314,7 +314,7 @@ struct ImpStm {
     // vars: the results of EXP_SPLIT
     struct {
       const Guard *guard;
-      const ImpExp *par, *width;
+      const ImpExp *par, *width, *moved;
       const Var *const *vars;
     } split;
     // rows of `row` elements; from NULL: the block is one scalar, `value`

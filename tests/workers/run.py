@@ -559,19 +559,22 @@ def faults(flc, folder, command):
     command = command[:1] + ["-d", "#0,#0"] + command[1:] + ["-e", "differences"]
     text = array(range(40), "i32")
 
-    def run(at, lost):
+    def run(at, lost, *settings):
         environment = dict(os.environ, LD_PRELOAD=library, FAULTY_AT=str(at), FAULTY_REPORT=report)
         if lost:
             environment["FAULTY_LOST"] = "1"
-        done = subprocess.run(command, input=text, text=True, capture_output=True, timeout=60, env=environment)
+        done = subprocess.run(command + list(settings), input=text, text=True, capture_output=True, timeout=60, env=environment)
         with open(report, encoding="utf-8") as file:
             return done, [int(word) for word in file.read().split()]
 
     good, (calls, _, alive, misuses) = run(0, False)
     check(good.returncode == 0 and good.stdout and alive == 2 and misuses == 0, f"no fault: {good.stderr[:300]}")
-    for k in range(FAULTS):
-        at = 1 + (k * calls + k) // FAULTS
-        done, (_, happened, alive, misuses) = run(at, k % 2)
+    measures = ["--param", "default_workers=1"]  # what exchanges take, which calls OpenCL before all else
+    more = run(0, False, *measures)[1][0]
+    check(more > calls, f"{more} calls where exchanges are measured, {calls} otherwise")
+    for k in range(FAULTS + FAULTS // 4):
+        at = 1 + (k * calls + k) // FAULTS if k < FAULTS else more * (k - FAULTS + 2) // FAULTS
+        done, (_, happened, alive, misuses) = run(at, k % 2, *(measures if k >= FAULTS else []))
         what = f"call {at} of {calls} fails: {done.stdout[:100]}{done.stderr[:300]}"
         ended = done.stdout == "" and done.stderr.count("error:") == 1 if done.returncode else done.stdout == good.stdout
         check(happened and ended and done.returncode in (0, 1), what)
@@ -763,6 +766,34 @@ def measured(flc, folder):
     check(done.returncode == 0 and "2 runs" in done.stdout, f"flc bench --mpi: {done.stdout[:300]}{done.stderr[:300]}")
 
 
+PRICED = """entry main [n] (xs: [n]f64) (rounds: i64) : f64 =
+  let ys = loop xs for i < rounds do map (\\x -> f64.sin (x + xs[i])) xs
+  in f64.sum ys
+"""
+
+
+def priced(flc, folder):
+    """What exchanges take is measured at the start, or set; what they take longer for than it is worth is not divided, unless it must be."""
+    path = os.path.join(folder, "priced.fl")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(PRICED)
+    dump = subprocess.run([flc, "dump", path, "--workers", "--after", "distribute"], capture_output=True, text=True).stdout
+    check(", 1 exchange for 1 seg-op" in dump, f"what a split knows of its exchanges: {dump[:400]}")
+    executable, text = path[:-3], array(range(100000), "f64") + " 3i64"
+    subprocess.run([flc, "build", "--workers", path, "-o", executable], check=True)
+    results = set()
+    for settings, taken in (("exchange_ns=1000 megabyte_ns=1000", True), ("exchange_ns=1000000", False),
+                            ("exchange_ns=1000000 default_workers=0", True), ("", None)):
+        params = [word for setting in settings.split() for word in ("--param", setting)]
+        done = threads(2, [executable, "-L"] + params, text)
+        guard = [line for line in done.stderr.splitlines() if line.startswith("[1] guard main.workers_0: ")]
+        told = [line for line in done.stderr.splitlines() if line.startswith("[0] an exchange takes ")]
+        good = len(guard) == 1 and taken in (None, not guard[0].endswith("not taken")) and bool(told) == (settings == "exchange_ns=1000000" or not settings)
+        check(done.returncode == 0 and good, f"{settings}: {guard} {told} {done.stderr[:300]}")
+        results.add(done.stdout[:8])
+    check(len(results) == 1, f"divided or not: {results}")
+
+
 def no_weights(command):
     none = threads(2, command + ["-e", "picks", "--param", "weight_0=0", "--param", "weight_1=0"], "[1i64] [0i64]")
     check(none.returncode != 0 and none.stdout == "" and "weight" in none.stderr, f"no weights: {none.stderr[:300]}")
@@ -816,6 +847,7 @@ def main():
                 mixed(flc, folder)
                 faults(flc, folder, command)
                 no_weights(command)
+                priced(flc, folder)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

@@ -783,6 +783,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
             spread_find_needed(&s, spread_sink(c, out->body, s.alike), needed)));
   // Seg-ops that read the same block fuse later.
   out->body = spread_sink(c, cse_body(c, out->body), s.alike);
+  out->body = spread_price(c, out, out->body);
   return out;
 }
 

@@ -106,6 +106,11 @@ const Body *spread_carry(Compiler *c, const Body *body);
 // blocks, but small?
 bool spread_is_loop_guard(const Exp *exp);
 
+// ---- what splits are worth (workers_price.c)
+
+// Splits know what is exchanged for them.
+const Body *spread_price(Compiler *c, const Entry *entry, const Body *body);
+
 // ---- what the host reads (workers_host.c)
 
 // Adds such a statement; false if it reads nothing distributed, or more than a row.

@@ -11,9 +11,10 @@ void host_stm_split(Code *k, const Stm *stm) {
       map_put(k->sizes, stm->binders[i], stm->binders[i]);
   }
   const Guard *guard = stm->exp->u.split.guard;
+  const ImpExp *moved = guard->moved ? imp_size_exp(guard->moved) : imp_i64(0);
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_SPLIT,
                               .u.split = { guard, imp_size_exp(guard->par),
-                                           imp_atom(width), stm->binders } });
+                                           imp_atom(width), moved, stm->binders } });
 }
 
 void host_stm_gather(Code *k, const Stm *stm) {
