@@ -608,6 +608,18 @@ RT_FN int rt_cuda_copy(struct rt_context *ctx, struct rt_place to, struct rt_pla
   return rt_cuda_end(ctx, status, event, times);
 }
 
+#ifdef RT_WORKERS
+RT_FN int rt_cuda_lend(struct rt_context *ctx, struct rt_place place, void **address) {
+  if (!address) return rt_cuda_leave(ctx, 0);
+  int status = rt_cuda_enter(ctx);
+  if (status) return status;
+  status = ctx->cuda->call.stream_wait(rt_cuda_stream(ctx));
+  if (status) return rt_cuda_leave(ctx, status);
+  *address = (void *)(uintptr_t)rt_cuda_address(place);
+  return 0;
+}
+#endif
+
 // ---- modules and functions
 
 struct rt_cuda_module {
@@ -877,6 +889,9 @@ static const struct rt_backend rt_cuda_backend = {
   rt_cuda_write,
   rt_cuda_read,
   rt_cuda_copy,
+#ifdef RT_WORKERS
+  rt_cuda_lend,
+#endif
   rt_cuda_compile,
   rt_cuda_load_image,
   rt_cuda_image,

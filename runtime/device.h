@@ -42,6 +42,11 @@ struct rt_backend {
               struct rt_event **event);
   int (*copy)(struct rt_context *ctx, struct rt_place to, struct rt_place from,
               int64_t bytes, struct rt_event **event);
+#ifdef RT_WORKERS
+  // Lends memory to a library that takes addresses on the device: when all commands are done the
+  // place has this one, and the context is the thread's own until it is called for NULL.  Or NULL.
+  int (*lend)(struct rt_context *ctx, struct rt_place place, void **address);
+#endif
   // A module of a text; if it does not compile, what the compiler said, for the caller to free.
   // `near`, here and below: for the device near by, where the context has one.
   int (*compile)(struct rt_context *ctx, bool near, const char *source,

@@ -123,6 +123,19 @@ RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,
 
 // ---- gathers
 
+// Notes one that has begun at this time.
+RT_FN void rt_note_gather(struct rt_context *ctx, const struct rt_gathered *g,
+                          int64_t began) {
+  struct rt_workers *w = ctx->config->workers;
+  int64_t own = g->count * g->row_bytes;
+  w->ns += rt_time_ns() - began;
+  w->gathers++;
+  w->sent += own * (g->workers - 1);
+  w->received += rt_sat_mul(g->total, g->row_bytes) - own;
+  rt_log(ctx, "gathered %" PRId64 " rows of %" PRId64 " bytes%s", g->total, g->row_bytes,
+         w->lends && !g->each ? ", by devices" : "");
+}
+
 // `staged` holds all rows, of which those of this worker are there, unless that has failed; to =
 // all of them.
 RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *staged,
@@ -130,14 +143,9 @@ RT_FN int rt_gather_staged(struct rt_context *ctx, struct rt_mem **to, void *sta
   struct rt_workers *w = ctx->config->workers;
   error = rt_workers_agree(ctx, error);
   if (error) return error;
-  int64_t bytes = rt_sat_mul(g->total, g->row_bytes), own = g->count * g->row_bytes;
-  int64_t before = rt_time_ns();
+  int64_t bytes = rt_sat_mul(g->total, g->row_bytes), before = rt_time_ns();
   if (!rt_transport_gather(w, staged, g)) return rt_too_large(ctx, g);
-  w->ns += rt_time_ns() - before;
-  w->gathers++;
-  w->sent += own * (g->workers - 1);
-  w->received += bytes - own;
-  rt_log(ctx, "gathered %" PRId64 " rows of %" PRId64 " bytes", g->total, g->row_bytes);
+  rt_note_gather(ctx, g, before);
   error = rt_mem_alloc(ctx, to, bytes);
   return error ? error : rt_write(ctx, *to, 0, bytes, staged);
 }
@@ -167,8 +175,34 @@ RT_FN struct rt_gathered rt_gathered_values(const struct rt_workers *w, int64_t 
   return g;
 }
 
+// All rows in memory of the device, without the host.
+RT_FN int rt_gather_lent(struct rt_context *ctx, struct rt_mem **to, struct rt_mem *from,
+                         const struct rt_gathered *g) {
+  struct rt_workers *w = ctx->config->workers;
+  struct rt_mem *all = NULL;
+  void *rows = NULL;
+  int64_t row = g->row_bytes;
+  int error = rt_workers_await(ctx);
+  if (!error) error = rt_mem_alloc(ctx, &all, rt_all_bytes(g));
+  if (!error)
+    error = rt_mem_copy(ctx, all, g->start * row, from, g->before_block * row,
+                        g->count * row);
+  struct rt_place place = { all ? all->buffer : NULL, 0 };
+  if (!error)
+    error = rt_check_status(ctx, ctx->backend->lend(ctx, place, &rows), "lending memory");
+  error = rt_workers_agree(ctx, error);
+  int64_t before = rt_time_ns();
+  if (!error && !rt_transport_gather(w, rows, g)) error = rt_too_large(ctx, g);
+  if (!error) rt_note_gather(ctx, g, before);
+  if (rows) ctx->backend->lend(ctx, place, NULL);
+  if (!error) rt_mem_share(ctx, to, all);
+  rt_mem_release(ctx, &all);
+  return error;
+}
+
 RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
                             struct rt_mem *from, const struct rt_gathered *g) {
+  const struct rt_workers *w = ctx->config->workers;
   char *staged = NULL;
   int64_t own = g->count * g->row_bytes, at = g->before_block * g->row_bytes;
   if (g->workers == 1 && !at) {
@@ -179,6 +213,7 @@ RT_FN int rt_workers_gather(struct rt_context *ctx, struct rt_mem **to,
     int failed = rt_mem_alloc(ctx, to, own);
     return failed ? failed : rt_mem_copy(ctx, *to, 0, from, at, own);
   }
+  if (w->lends) return rt_gather_lent(ctx, to, from, g);
   int error = rt_stage(ctx, rt_all_bytes(g), &staged);
   if (!error) error = rt_read(ctx, from, at, own, staged + g->start * g->row_bytes);
   return rt_gather_staged(ctx, to, staged, g, error);
@@ -553,6 +588,13 @@ RT_FN int rt_weights_open(struct rt_context *ctx) {
   return rt_error(ctx, RT_OTHER_ERROR, "the weights of all workers are 0");
 }
 
+// Do all have devices whose memory MPI takes?
+RT_FN bool rt_workers_lend(const struct rt_context *ctx) {
+  int64_t aware = 0;
+  if (!rt_config_find(ctx, "device_aware", &aware)) aware = rt_transport_takes_cuda();
+  return rt_transport_least(ctx->config->workers, ctx->backend->lend && aware) > 0;
+}
+
 RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
   struct rt_workers *w = ctx->config->workers;
   int weighed = rt_weights_open(ctx);  // blocks have sizes even if there is no device
@@ -561,6 +603,7 @@ RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
   error = rt_workers_agree(ctx, rt_workers_alike(ctx));
   if (error) return error;
   rt_workers_settle(ctx);
+  w->lends = rt_workers_lend(ctx);
   return rt_price_begin(ctx);
 }
 

@@ -1,6 +1,9 @@
 // Begin transport_mpi.h: workers that are the processes of an MPI job.  Device buffers go through
 // host memory.  MPI's own errors end the job.
 #include <mpi.h>
+#ifdef OPEN_MPI
+#  include <mpi-ext.h>
+#endif
 
 // What a worker keeps.
 struct rt_mpi {
@@ -144,6 +147,14 @@ RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
     int64_t some = count - at < MOST_BYTES ? count - at : MOST_BYTES;
     MPI_Bcast((char *)bytes + at, (int)some, MPI_BYTE, from, rt_mpi_of(w)->comm);
   }
+}
+
+RT_FN bool rt_transport_takes_cuda(void) {
+#ifdef MPIX_CUDA_AWARE_SUPPORT
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;  // who knows: device_aware=1 says it
+#endif
 }
 
 // MPI counts in int.

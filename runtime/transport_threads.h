@@ -118,6 +118,8 @@ RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes) {
   return stage;
 }
 
+RT_FN bool rt_transport_takes_cuda(void) { return false; }
+
 RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
                                const struct rt_gathered *g) {
   (void)w, (void)all, (void)g;

@@ -12,6 +12,7 @@ enum rt_kind {
   RT_KIND_OVERLAP,
   RT_KIND_EXCHANGE,
   RT_KIND_MEGABYTE,
+  RT_KIND_AWARE,
 #endif
   RT_KIND_COUNT
 };
@@ -35,6 +36,8 @@ static const struct rt_kind_info rt_kinds[RT_KIND_COUNT] = {
   // 0: as measured.
   { "exchange", "exchange", "exchange_ns", 0, 0 },
   { "megabyte", "megabyte", "megabyte_ns", 0, 0 },
+  // Does MPI take memory of devices: it is asked, if nothing is said.
+  { "aware", "aware", "device_aware", 0, 0 },
 #endif
 };
 
@@ -131,7 +134,7 @@ RT_FN bool rt_may_be_0(const char *kind) {
 #ifdef RT_WORKERS
   if (strcmp(kind, "workers") == 0 || strcmp(kind, "overlap") == 0 ||
       strcmp(kind, "weight") == 0 || strcmp(kind, "exchange") == 0 ||
-      strcmp(kind, "megabyte") == 0)
+      strcmp(kind, "megabyte") == 0 || strcmp(kind, "aware") == 0)
     return true;
 #endif
   return strcmp(kind, "threshold") == 0 || strcmp(kind, "bytes") == 0 ||
@@ -148,6 +151,7 @@ RT_FN int64_t rt_setting_most(const char *name, const char *kind) {
   if (strcmp(kind, "switch") == 0) return 1;
 #ifdef RT_WORKERS
   if (strcmp(kind, "weight") == 0) return RT_MOST_WEIGHT;
+  if (strcmp(kind, "aware") == 0) return 1;
 #endif
   return rt_may_be_0(kind) ? INT64_MAX : INT64_C(1) << 40;
 }

@@ -27,6 +27,7 @@ struct rt_workers {
   bool failed;      // in this call, and all know it
   bool mixed;       // their devices are of different kinds, or run different code
   bool other_code;  // this one does not run the code of rank 0
+  bool lends;       // gathers take memory of devices (all workers have such)
   bool divides;     // what is read is needed by rows: of binary values each reads its own
   uint64_t read;    // a hash of what all have read
   int64_t exchange_ns,
@@ -76,6 +77,9 @@ RT_FN char *rt_transport_stage(struct rt_workers *w, int64_t bytes);
 // afterwards.  False if that is more than the transport can move at once.
 RT_FN bool rt_transport_gather(struct rt_workers *w, void *all,
                                const struct rt_gathered *g);
+
+// Does that take memory of a device of CUDA's, too?
+RT_FN bool rt_transport_takes_cuda(void);
 
 // Exchanges rows with the neighbours by rank: `low` and `high` get what the one before and the one
 // after send, from `first` and `last`; so many bytes, 0 where there is none.  All lie in the

@@ -120,4 +120,24 @@ if OCL_ICD_VENDORS=/nonexistent LD_LIBRARY_PATH="$standin" "$flc" build sums.fl 
 else
   fail "ahead: $(cat log)"
 fi
+# Processes of an MPI that is said to take memory of devices, which that of the stand-in is for any MPI.
+if command -v "${MPICC:-mpicc}" > /dev/null && command -v mpirun > /dev/null; then
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  cat > shared.fl << 'END'
+entry main [n] (xs: [n]i32) (rounds: i64) : [n]i32 =
+  loop xs for _i < rounds do
+    let ys = map (\x -> (x * x + 3) % 1009) xs
+    in map (\y -> y + ys[i64.i32 y % n]) ys
+END
+  "$flc" build --mpi shared.fl -o shared || fail "MPI"
+  echo '[5i32, 3i32, 8i32, 1i32, 9i32, 4i32, 2i32] 3i64' > shared.in
+  expected=$("$flc" eval shared.fl < shared.in)
+  for aware in 0 1; do
+    ranks=$((2 + aware))
+    got=$(cuda mpirun -n $ranks ./shared -L --param default_workers=0 --param device_aware=$aware < shared.in 2> log)
+    [ "$got" = "$expected" ] || fail "$ranks processes, device_aware=$aware: $got, not $expected $(cat log)"
+    found=$(grep -o 'gathered 7 rows of 4 bytes, by devices' log | wc -l)
+    [ "$found" = $((aware * 4 * ranks)) ] || fail "$found gathers by devices, device_aware=$aware: $(cat log)"
+  done
+fi
 exit $failed
