@@ -449,6 +449,7 @@ void host_stm(CodeText *c, const ImpStm *stm) {
     c_line(c, "}");
     return;
   case IMP_STORE:
+  case IMP_PREFETCH:
   case IMP_ATOMIC:
   case IMP_LOCKED:
   case IMP_BARRIER:

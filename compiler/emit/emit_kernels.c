@@ -119,6 +119,11 @@ static void kernel_stm(CodeText *c, const ImpStm *stm) {
     return;
   case IMP_ASSIGN: kernel_assign(c, stm); return;
   case IMP_STORE: kernel_store(c, stm); return;
+  case IMP_PREFETCH:
+    c_line(c, "FLC_PREFETCH(&%s, %d);",
+           c_element(c, stm->u.prefetch.mem, stm->u.prefetch.index),
+           (int)stm->u.prefetch.stores);
+    return;
   case IMP_ATOMIC: kernel_atomic(c, stm); return;
   case IMP_LOCKED: emit_locked(c, stm); return;
   case IMP_FOR:

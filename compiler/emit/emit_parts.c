@@ -77,7 +77,8 @@ static void note_own(Around *x, const ImpStm *stm) {
   else if (stm->kind == IMP_CALL)
     for (int i = 0; i < stm->u.call.var_count; i++)
       change_var(x, stm->u.call.vars[i]);
-  else if (!is_loop(stm) && stm->kind != IMP_IF && stm->kind != IMP_COMMENT)
+  else if (!is_loop(stm) && stm->kind != IMP_IF && stm->kind != IMP_COMMENT &&
+           stm->kind != IMP_PREFETCH)
     x->fits = false;
 }
 

@@ -585,6 +585,7 @@ static void script_stm(ScriptText *s, const ImpStm *stm) {
   case IMP_GATHER:
   case IMP_AWAIT:
   case IMP_STORE:
+  case IMP_PREFETCH:
   case IMP_ATOMIC:
   case IMP_LOCKED:
   case IMP_BARRIER:

@@ -138,6 +138,7 @@ typedef enum ImpStmKind {
   IMP_DECLARE,  // type var = value: u.declare (value may be NULL)
   IMP_ASSIGN,   // var = value: u.assign
   IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
+  IMP_PREFETCH,  // mem[index], which may lie outside, is soon wanted: u.prefetch (kernels only)
   IMP_ATOMIC,  // u.atomic (kernels only), as its action says
   IMP_LOCKED,  // a body that one item at a time runs (kernels only): u.locked
   IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
@@ -216,6 +217,11 @@ struct ImpStm {
       int run;
       bool packed, over;
     } store;
+    struct {
+      const Mem *mem;
+      const ImpExp *index;
+      bool stores;
+    } prefetch;
     struct {
       PrimOp op;
       const Mem *mem;
@@ -548,6 +554,8 @@ ImpBlock imp_fuse_loops(Compiler *c, const ImpBlock *block, const Map *fresh);
 // What loops store and load again at once stays in variables (imp_forward.c); in kernels without
 // barriers.
 ImpBlock imp_forward_stores(Compiler *c, const ImpBlock *block);
+// Loops down columns, which store one, ask for the rows ahead (imp_prefetch.c); last of all.
+ImpBlock imp_prefetch_rows(Compiler *c, const ImpBlock *block);
 // Puts products into the sums that are their only readers (imp_contract.c).
 ImpBlock imp_contract(const ImpBlock *block);
 

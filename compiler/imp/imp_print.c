@@ -362,6 +362,10 @@ static void print_stm(Text *t, const ImpStm *stm) {
     print_store(t, stm->u.store.mem, stm->u.store.index, "=", stm->u.store.value);
     if (stm->u.store.packed) text_add(t, stm->u.store.over ? " packed, over" : " packed");
     return;
+  case IMP_PREFETCH:
+    text_add(t, "prefetch ");
+    print_exp(t, imp_load(stm->u.prefetch.mem, stm->u.prefetch.index));
+    return;
   case IMP_ATOMIC: print_atomic(t, stm); return;
   case IMP_LOCKED: print_locked(t, stm); return;
   case IMP_FOR: print_for(t, stm); return;

@@ -98,6 +98,7 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
                                 stm->u.store.mask },
             4, fn, state);
     return;
+  case IMP_PREFETCH: each_of(&stm->u.prefetch.index, 1, fn, state); return;
   case IMP_ATOMIC:
     each_of(
         (const ImpExp *[]){ stm->u.atomic.index, stm->u.atomic.value, stm->u.atomic.old },

@@ -52,6 +52,13 @@
 #      define FLC_HAS_SCATTER
 #    endif
 #  endif
+#  if (defined(__x86_64__) || defined(__aarch64__)) && __has_builtin(__builtin_prefetch)
+#    define FLC_PREFETCH(place, stores) \
+      __builtin_prefetch((const void *)(size_t)(place), stores, 3)
+#  endif
+#endif
+#ifndef FLC_PREFETCH
+#  define FLC_PREFETCH(place, stores)
 #endif
 
 #ifndef FLC_CUDA

@@ -86,6 +86,20 @@ sed -n '/^kernel least/,$p' out > out.least
 expect 'few counts are made where the result lies' 0 'alloc row' out.counted
 some 'rows that a loop goes through are the own of points' 'alloc row' out.least
 
+cat > ahead.fl << 'END'
+entry smoothed [n] [m] (xs: [n][m]f32) : [n][m]f32 =
+  transpose (map (\c -> (loop (o, d) = (replicate n 0f32, 0f32) for i < n do
+                           let d = 0.5 * d + c[i] in (o with [i] = d, d)).0) (transpose xs))
+entry summed [n] [m] (xs: [n][m]f32) : [m]f32 = map f32.sum (transpose xs)
+END
+"$flc" dump --after imp ahead.fl > out
+some 'loops down columns ask for the rows ahead' 'prefetch xs_[0-9]+.*[+] 8i64[)] [*]' out
+some 'that they store, too' 'prefetch x_[0-9]+.*[+] 8i64[)] [*]' out
+sed -n '/^kernel.*segred/,$p' out > out.sums
+expect 'sums do not' 0 'prefetch' out.sums
+"$flc" dump --after imp --code gpu ahead.fl > out
+expect 'nor does code for GPUs' 0 'prefetch' out
+
 cat > joined.fl << 'END'
 entry main [n] [m] [k] (xs: [n][m][k]f32) : [n][m][k]f32 = map (map (map (\x -> x * 2 + 1))) xs
 END

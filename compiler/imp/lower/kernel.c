@@ -89,6 +89,7 @@ static void collect_stm(Collect *s, const ImpStm *stm) {
     collect_exp(s, stm->u.store.step);
     collect_exp(s, stm->u.store.mask);
     return;
+  case IMP_PREFETCH: return;  // of what is collected: it comes later
   case IMP_ATOMIC:
     collect_store(s, stm->u.atomic.mem, stm->u.atomic.index, stm->u.atomic.value);
     collect_exp(s, stm->u.atomic.old);
@@ -302,6 +303,7 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   k->sized = !on_cpu && launch.group_size;
   ImpBlock lifted = imp_lift_divisions(&kernel->b.block);
   ImpBlock body = on_cpu ? imp_hoist(&lifted) : imp_contract(&lifted);
+  if (on_cpu) body = imp_prefetch_rows(s.c, &body);
   k->body.at = body.at;
   k->body.count = body.count;
   ImpStm stm = { .kind = IMP_LAUNCH,
