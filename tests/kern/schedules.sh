@@ -318,8 +318,8 @@ entry main [n] [m] (xs: [n][m]f32) : [n][4]f32 = map (\r -> loop best = replicat
 entry long [n] [m] (xs: [n][m]f32) : [n][40]f32 = map (\r -> loop best = replicate 40 f32.inf for x in r do insert best x) xs
 END
 "$flc" dump --recipes best.fl > out
-some 'the best so far are numbers of the point' 'alloc row_[0-9]+: .4.f32 own' out
-expect 'but no longer rows' 0 'alloc row_[0-9]+: .40.f32 own' out
+some 'the best so far are numbers of the point' 'alloc best_[0-9]+: .4.f32 own' out
+some 'and so are longer rows, with lanes side by side, on which loops of loops work' 'alloc best_[0-9]+: .40.f32 own' out
 
 cat > small.fl << 'END'
 entry main [n] (as: [n][4][4]f32) (bs: [n][4][4]f32) : [n][4][4]f32 =

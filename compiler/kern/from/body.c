@@ -301,13 +301,33 @@ static void want_before_transposed(From *f, const Body *body, const Map *uses,
   map_put(f->wanted, array.u.var, mem_copy(&place, sizeof place));
 }
 
+// Is it one of the rows of the kernel's result?
+static bool is_one_of_rows(const View *dest) {
+  const Tensor *t = dest->tensor;
+  if (!t || tensor_root(t)->space == TENSOR_OWN) return false;
+  for (int d = 0; d < t->rank - dest->rank; d++)
+    if (!term_is_i64(t->dims[d], 1)) return true;
+  return false;
+}
+
+// Is it such a row, on which loops of loops had better not work?
+static bool is_better_apart(const Body *body, const Var *var, const View *dest) {
+  const Stm *stm = is_one_of_rows(dest) ? made_by(body, var) : NULL;
+  if (!stm || stm->exp->kind != EXP_LOOP) return false;
+  int result = 0;
+  while (stm->binders[result] != var)
+    result++;
+  return from_works_deeply(stm, result);
+}
+
 // Arrays that are results are made where the consumer wants them, if the body makes them itself.
 static void want_results(From *f, const Body *body, const View **dests) {
   const Map *uses = core_uses(body);
   for (int i = 0; i < body->result_count; i++) {
     Atom result = body->results[i];
     if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 || !dests[i]) continue;
-    if (map_has(f->wanted, result.u.var)) continue;
+    if (map_has(f->wanted, result.u.var) || is_better_apart(body, result.u.var, dests[i]))
+      continue;
     map_put(f->wanted, result.u.var, dests[i]);
     want_before_transposed(f, body, uses, made_by(body, result.u.var), dests[i]);
   }

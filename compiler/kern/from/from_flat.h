@@ -24,6 +24,10 @@ void from_stm(From *f, const Stm *stm, const Body *body, int position);
 const Term **from_scalars(int count);
 const View **from_places(int count);
 
+// Does the loop load or store elements of arrays like that result more often than there are
+// elements, as far as loops within each other tell?  (from/deep_rows.c)
+bool from_works_deeply(const Stm *loop, int result);
+
 // ---- array operators (from/soac.c)
 void from_soac(From *f, const Stm *stm);  // map, redomap, scanomap
 void from_scatter(From *f, const Stm *stm, const Body *body, int position);
