@@ -39,9 +39,9 @@ RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_
   bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
   if (w->size == 1 || width < 1) return all;
   // What each does whole differs in its last digits where devices do.
-  int64_t price = callers || w->mixed ? 0 : rt_price(ctx, moved);
-  par = par > price ? par - price : 0;
-  if (!callers && !w->mixed && !rt_guard(ctx, guard, par, 0, 0)) return all;
+  int64_t least = rt_threshold(ctx, guard);
+  if (rt_is_usual_split(least)) least += rt_price(ctx, moved);
+  if (!callers && !w->mixed && !rt_guard_at(ctx, guard, par, 0, least)) return all;
   struct rt_block block = rt_block_of(w, width, w->rank);
   for (int i = 0; i < w->size; i++) {
     int64_t count = rt_block_of(w, width, i).count;

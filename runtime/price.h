@@ -48,11 +48,16 @@ RT_FN int rt_price_measure(struct rt_context *ctx, struct rt_mem *mem, int64_t b
   return error;
 }
 
-// Are there splits that are not taken anyway?
+RT_FN bool rt_is_usual_split(int64_t threshold) {
+  return threshold == rt_kinds[RT_KIND_WORKERS].cpu;
+}
+
+// Are there such splits?
 RT_FN bool rt_has_splits(const struct rt_context *ctx) {
   const struct rt_program *program = ctx->program;
   for (int i = 0; i < program->tuning_count; i++)
-    if (strcmp(program->tuning[i].kind, "workers") == 0 && ctx->params[i] > 0)
+    if (strcmp(program->tuning[i].kind, "workers") == 0 &&
+        rt_is_usual_split(ctx->params[i]))
       return true;
   return false;
 }

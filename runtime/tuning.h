@@ -505,10 +505,10 @@ RT_FN int64_t rt_threshold_now(struct rt_context *ctx, int guard, int64_t step) 
   return step <= -threshold ? 0 : INT64_MAX;
 }
 
-RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes,
-                    int64_t step) {
+// Likewise with a threshold of the caller's.
+RT_FN bool rt_guard_at(struct rt_context *ctx, int guard, int64_t par,
+                       int64_t local_bytes, int64_t threshold) {
   const struct rt_guard_info *g = &ctx->program->guards[guard];
-  int64_t threshold = rt_threshold_now(ctx, guard, step);
   struct rt_guard_event event = { guard, par, threshold, local_bytes, rt_call_time(ctx),
                                   false };
   if (ctx->forced[guard])
@@ -527,5 +527,10 @@ RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t loca
          g->name, par, threshold, local_bytes, ctx->forced[guard] ? ", forced" : "",
          event.taken ? "taken" : "not taken");
   return event.taken;
+}
+
+RT_FN bool rt_guard(struct rt_context *ctx, int guard, int64_t par, int64_t local_bytes,
+                    int64_t step) {
+  return rt_guard_at(ctx, guard, par, local_bytes, rt_threshold_now(ctx, guard, step));
 }
 // End tuning.h

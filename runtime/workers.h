@@ -164,6 +164,8 @@ struct rt_moved {
 
 // Measures what exchanges take; what those for a kernel of a split do, in operations (price.h).
 RT_FN int rt_price_begin(struct rt_context *ctx);
+// Is that the threshold of a split of which nothing was said?  What exchanges take is added then.
+RT_FN bool rt_is_usual_split(int64_t threshold);
 RT_FN int64_t rt_price(const struct rt_context *ctx, const struct rt_moved *moved);
 
 // Sets a weight from the next split on; not 0 if no worker would have one.  Ranks that there are
@@ -212,8 +214,8 @@ RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
 
 // ---- what generated host code calls
 
-// The rows of this worker among `width`: its block if the guard is taken for `par` operations, but
-// for those that take as long as the exchanges, else all, as each worker has them then.
+// The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
+// all, as each worker has them then.
 RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
                                        const struct rt_moved *moved, int64_t width);
 // In programs for devices of different kinds: a guard whose branches hold exchanges is taken by all

@@ -569,7 +569,7 @@ def faults(flc, folder, command):
 
     good, (calls, _, alive, misuses) = run(0, False)
     check(good.returncode == 0 and good.stdout and alive == 2 and misuses == 0, f"no fault: {good.stderr[:300]}")
-    measures = ["--param", "default_workers=1"]  # what exchanges take, which calls OpenCL before all else
+    measures = ["--param", "default_workers=262144"]  # what exchanges take, which calls OpenCL before all else
     more = run(0, False, *measures)[1][0]
     check(more > calls, f"{more} calls where exchanges are measured, {calls} otherwise")
     for k in range(FAULTS + FAULTS // 4):
@@ -783,7 +783,7 @@ def priced(flc, folder):
     subprocess.run([flc, "build", "--workers", path, "-o", executable], check=True)
     results = set()
     for settings, taken in (("exchange_ns=1000 megabyte_ns=1000", True), ("exchange_ns=1000000", False),
-                            ("exchange_ns=1000000 default_workers=0", True), ("", None)):
+                            ("exchange_ns=1000000 default_workers=0", True), ("exchange_ns=1000000 main.workers_0=1000000", True), ("", None)):
         params = [word for setting in settings.split() for word in ("--param", setting)]
         done = threads(2, [executable, "-L"] + params, text)
         guard = [line for line in done.stderr.splitlines() if line.startswith("[1] guard main.workers_0: ")]
