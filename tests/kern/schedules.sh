@@ -1165,5 +1165,16 @@ END
 expect 'sums of floats and the filter that keeps them are one scan' 0 '^kernel main.segscatter' out
 expect '.. of which what counts elements is known before' 1 '^kernel main.segred_chunks ' out
 
+cat > chain.fl << 'END'
+def word (x: i32) : []u8 =
+  if x == 0 then "zero" else if x == 1 then "one" else if x == 2 then "three" else if x == 3 then "eleven" else "many"
+entry main (xs: []i32) : []i32 = map (\x -> loop h = 7 for c in word x do h * 31 + i32.u8 c) xs
+END
+for code in cpu gpu; do
+    "$flc" dump --after imp --code $code chain.fl > out
+    expect "branches within branches copy no array of their own length ($code)" 1 'for .* < n_[0-9]* ' out
+    some ".. which lies in one place ($code)" 'array chosen_[0-9]*: arena 6i64' out
+done
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -442,6 +442,7 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.owned = map_new(NULL);
   inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);
+  inner.rooms = NULL;
   if (k->views) inner.views = map_new(k->views);
   if (k->scope && !k->scratch)
     inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);

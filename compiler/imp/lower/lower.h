@@ -59,6 +59,7 @@ typedef struct Code {
   Map *owned;  // Mem -> Mem: memory that this body may overwrite when its value is dead
   Map *released;  // Mem -> Mem: on the host, what of it is released by now
   Map *wanted;    // Var -> const Arr *: where a binder's array should be made
+  Map *rooms;     // Var -> const Mem *: so too if its size is found out; or NULL
   Map *
       views;  // on the host: Var -> const View *: what kernels see through; a child per body
   Map *

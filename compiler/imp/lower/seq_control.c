@@ -7,7 +7,9 @@
 // branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of
 // the result mentions a binder of the same statement.  No place can be made for such an array
 // beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has a
-// block of the arena of its own, which is given room for each value when that is there.
+// block of the arena of its own, which is given room for each value when that is there.  An `if`
+// that gives the result of a branch has the block of the `if` around: a chain of `else if` copies
+// nothing from link to link.
 
 typedef struct SeqPlace {
   const Arr *arr;   // a fixed place; or
@@ -27,6 +29,13 @@ static bool finds_size(const Var *const *vars, int count, CoreType type) {
   return false;
 }
 
+static SeqPlace open_place(Code *k, const Var *var) {
+  const Mem *wanted = k->rooms ? map_get(k->rooms, var) : NULL;
+  if (wanted) map_put(k->owned, wanted, wanted);
+  return (SeqPlace){ .open =
+                         wanted ? wanted : code_open_mem(k, var->name, var->type.elem) };
+}
+
 static SeqPlace fixed_place(Arr arr) {
   return (SeqPlace){ .arr = mem_copy(&arr, sizeof arr), .empty = true };
 }
@@ -35,13 +44,20 @@ static const Mem *mem_of(const SeqPlace *place) {
   return place->arr ? place->arr->mem : place->open;
 }
 
+static bool is_there(const SeqPlace *place, const Arr *value) {
+  return place->open && value->mem == place->open && imp_is_i64(value->offset, 0) &&
+         arr_is_dense(value);
+}
+
 static void put(Code *k, const SeqPlace *place, const Arr *value) {
+  if (is_there(place, value)) return;
   Arr room = place->arr ? *place->arr : code_fit(k, place->open, value);
   code_copy(k, &room, value);
 }
 
 // Does the value lie where another one goes, or where it would be moved onto itself?
 static bool in_the_way(const SeqPlace *places, int count, int i, const Arr *value) {
+  if (is_there(&places[i], value)) return false;
   for (int j = 0; j < count; j++)
     if ((j != i || places[j].open) && value->mem && mem_of(&places[j]) == value->mem)
       return true;
@@ -104,7 +120,7 @@ static SeqPlace branch_place(Code *k, const SeqIf *info, int i) {
   const Stm *stm = info->stm;
   const Var *binder = stm->binders[i];
   if (finds_size(stm->binders, stm->binder_count, binder->type))
-    return (SeqPlace){ .open = code_open_mem(k, binder->name, binder->type.elem) };
+    return open_place(k, binder);
   const Arr *wanted = map_get(k->wanted, binder);
   if (wanted) return (SeqPlace){ .arr = wanted, .empty = true };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
@@ -133,9 +149,21 @@ static void inherit_owned(Code *outer, Code *inner, const SeqIf *info) {
   }
 }
 
+// What another `if` in the branch gives as its result may lie there from the start.
+static Map *rooms_for(const SeqIf *info, const Body *body) {
+  Map *rooms = map_new(NULL);
+  for (int i = 0; i < body->result_count; i++) {
+    Atom result = body->results[i];
+    if (info->places[i].open && result.kind == ATOM_VAR && !map_has(rooms, result.u.var))
+      map_put(rooms, result.u.var, info->places[i].open);
+  }
+  return rooms;
+}
+
 static ImpBlock branch(Code *k, const SeqIf *info, const Body *body) {
   ImpBuilder b;
   Code inner = code_inner(k, &b);
+  inner.rooms = rooms_for(info, body);
   inherit_owned(k, &inner, info);
   int count = body->result_count;
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
@@ -184,7 +212,7 @@ static SeqPlace param_place(Code *k, const Stm *stm, int i, const Body *body,
   const Exp *exp = stm->exp;
   const Var *param = exp->u.loop.params[i];
   if (finds_size(exp->u.loop.params, exp->u.loop.param_count, param->type))
-    return (SeqPlace){ .open = code_open_mem(k, param->name, param->type.elem) };
+    return open_place(k, param);
   const Arr *wanted = map_get(k->wanted, stm->binders[i]);
   if (wanted) return (SeqPlace){ .arr = wanted };
   const Arr *init = code_array(k, exp->u.loop.inits[i]);

@@ -21,6 +21,7 @@ From from_inner(From *f, KernBuilder *b) {
   inner.sizes = map_new(f->sizes);
   inner.owned = map_new(NULL);
   inner.wanted = map_new(NULL);
+  inner.rooms = NULL;
   return inner;
 }
 

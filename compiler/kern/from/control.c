@@ -7,7 +7,9 @@
 // branches of an `if`, or the rounds of a loop, yield arrays of different sizes, and the type of
 // the result mentions a binder of the same statement.  No place can be made for such an array
 // beforehand, and none that is wanted for it is sure to hold what a loop has on the way.  It has
-// memory without dims (KERN_ROOM), which is given room for each value when that is there.
+// memory without dims (KERN_ROOM), which is given room for each value when that is there.  An `if`
+// that gives the result of a branch has the memory of the `if` around: a chain of `else if` copies
+// nothing from link to link.
 
 typedef struct FromPlace {
   const View *view;    // a fixed place; or
@@ -26,6 +28,11 @@ static FromPlace fixed_place(View view) {
 }
 
 static FromPlace open_place(From *f, const Var *var) {
+  const Tensor *wanted = f->rooms ? map_get(f->rooms, var) : NULL;
+  if (wanted) {
+    map_put(f->owned, wanted, wanted);
+    return (FromPlace){ .open = wanted };
+  }
   Tensor *t = new_node(Tensor, .name = var->name, .id = f->c->next_id++,
                        .elem = var->type.elem, .space = TENSOR_OWN, .open = true);
   kern_add(f->b, (KernStm){ .kind = KERN_ALLOC, .u.tensor = t });
@@ -48,7 +55,27 @@ static View shaped(From *f, const Tensor *open, const Term *const *shape, int ra
   return view_of(alias);
 }
 
+// All of a tensor, or of a row of it: one element of the outer dimensions, all of the inner ones.
+static bool is_whole_row(const View *view) {
+  const Tensor *t = view->tensor;
+  int outer = t ? t->rank - view->rank : -1;
+  if (outer < 0) return false;
+  for (int k = 0; k < view->rank; k++) {
+    int d = outer + k;
+    if (view->dim[k] != d || !term_is_i64(view->start[d], 0) ||
+        !term_is_i64(view->stride[k], 1) || !term_same(view->shape[k], t->dims[d]))
+      return false;
+  }
+  return true;
+}
+
+static bool is_there(const FromPlace *place, const View *value) {
+  return place->open && value->tensor && value->tensor->of == place->open &&
+         value->tensor->rank == value->rank && is_whole_row(value);
+}
+
 static void put(From *f, const FromPlace *place, const View *value) {
+  if (is_there(place, value)) return;
   if (place->view) {
     from_copy(f, place->view, value);
     return;
@@ -67,7 +94,7 @@ static const View *set_apart(From *f, const View *value) {
 
 // Does the value lie where another one goes, or where it would be moved onto itself?
 static bool in_the_way(const FromPlace *places, int count, int i, const View *value) {
-  if (!value->tensor) return false;
+  if (!value->tensor || is_there(&places[i], value)) return false;
   for (int j = 0; j < count; j++)
     if ((j != i || places[j].open) && memory_of(&places[j]) == tensor_root(value->tensor))
       return true;
@@ -187,9 +214,21 @@ typedef struct FromIf {
   const FromPlace *places;
 } FromIf;
 
+// What another `if` in the branch gives as its result may lie there from the start.
+static Map *rooms_for(const FromIf *info, const Body *body) {
+  Map *rooms = map_new(NULL);
+  for (int i = 0; i < body->result_count; i++) {
+    Atom result = body->results[i];
+    if (info->places[i].open && result.kind == ATOM_VAR && !map_has(rooms, result.u.var))
+      map_put(rooms, result.u.var, info->places[i].open);
+  }
+  return rooms;
+}
+
 static const KernBlock *branch(From *f, const FromIf *info, const Body *body) {
   KernBuilder b;
   From inner = from_inner(f, &b);
+  inner.rooms = rooms_for(info, body);
   const Body *branches[] = { info->stm->exp->u.cond.then_body,
                              info->stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++)
@@ -224,20 +263,6 @@ void from_if(From *f, const Stm *stm, const Body *body, int position) {
 }
 
 // ---- loop
-
-// All of a tensor, or of a row of it: one element of the outer dimensions, all of the inner ones.
-static bool is_whole_row(const View *view) {
-  const Tensor *t = view->tensor;
-  int outer = t ? t->rank - view->rank : -1;
-  if (outer < 0) return false;
-  for (int k = 0; k < view->rank; k++) {
-    int d = outer + k;
-    if (view->dim[k] != d || !term_is_i64(view->start[d], 0) ||
-        !term_is_i64(view->stride[k], 1) || !term_same(view->shape[k], t->dims[d]))
-      return false;
-  }
-  return true;
-}
 
 // Where a parameter lies: where its last value is wanted; where its first value is if nothing else
 // needs that; else in memory of its own.

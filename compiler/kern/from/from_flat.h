@@ -11,6 +11,7 @@ typedef struct From {
   Map *
       owned;  // Tensor -> Tensor: memory that this body may overwrite when its value is dead
   Map *wanted;  // Var -> const View *: where a binder's array should be made
+  Map *rooms;   // Var -> const Tensor *: so too if its size is found out; or NULL
   CopyNotes *copies;
 } From;
 
