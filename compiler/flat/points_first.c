@@ -8,8 +8,8 @@
 // same (kern/schedules/group_*.c); what combines points has none.  A value per point is written and
 // read besides, which is little against its row.  There must be an array that has an element or a
 // row for each point: else the values may want memory that the program would not need.
-// On CPUs scans alone: chunks make their elements twice, the second time one after the other, where
-// points of a map go in lanes (searches, recurrences).
+// On CPUs scans and histograms alone: they make their elements one after the other, scans in chunks
+// twice, where points of a map go in lanes (searches, recurrences).
 #include "base/map.h"
 #include "core/passes.h"
 #include "flat/spaces.h"
@@ -125,23 +125,38 @@ static const Body *body_of_result(const PointsFirst *s, int result) {
   return restricted_body(s->c, s->seg->body, one);
 }
 
+typedef struct LongLoops {
+  bool rows;  // points have some of their own
+  bool found;
+} LongLoops;
+
+// Sums and the like of rows go in lanes wherever they stand.  How far a `while` goes through a row
+// is each point's own number, and lanes would load what lies apart.
 static void find_long_loops(CoreVisitor *v, const Body *body) {
+  LongLoops *s = v->state;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *e = body->stms[i].exp;
-    bool loop = e->kind == EXP_LOOP &&
-                (e->u.loop.form != CORE_FOR || has_many_steps(e->u.loop.bound));
-    if (loop || (exp_is_soac(e) && has_many_steps(e->u.soac.width)))
-      *(bool *)v->state = true;
+    if (e->kind != EXP_LOOP) continue;
+    bool counted = e->u.loop.form == CORE_FOR;
+    s->found |= counted ? has_many_steps(e->u.loop.bound) : !s->rows;
   }
   core_visit_body(v, body);
 }
 
-// On CPUs short loops become straight code, and scans of that go in lanes.
+static bool has_own_rows(const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind == EXP_INDEX && body->stms[i].binders[0]->type.rank > 0)
+      return true;
+  return false;
+}
+
+// On CPUs: does it take loops that the points of a map go through side by side?  Short ones become
+// straight code anyway.
 static bool takes_long(const Body *body) {
-  bool found = false;
-  CoreVisitor v = { .body = find_long_loops, .state = &found };
+  LongLoops s = { .rows = has_own_rows(body) };
+  CoreVisitor v = { .body = find_long_loops, .state = &s };
   find_long_loops(&v, body);
-  return found;
+  return s.found;
 }
 
 // Scalars that take loops; false if none of these goes through rows, or takes long on a CPU.
@@ -222,7 +237,8 @@ static void add_first(Compiler *c, Builder *b, const Stm *stm, bool on_cpu) {
   const SegOp *seg = stm->exp->u.seg;
   PointsFirst s = { c, stm, seg, on_cpu, combined_results(seg), NULL };
   s.first = new_array(bool, s.combined + 1);
-  bool combines = on_cpu ? seg->kind == SEG_SCAN : seg->kind != SEG_MAP;
+  bool combines =
+      on_cpu ? seg->kind == SEG_SCAN || seg->kind == SEG_HIST : seg->kind != SEG_MAP;
   combines = combines && !seg->after && !seg->partials;
   if (!combines || !has_array_of_points(seg) || !choose_first(&s)) {
     core_add_stm(b, *stm);

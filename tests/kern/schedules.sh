@@ -1145,13 +1145,19 @@ END
 "$flc" dump --after imp searched.fl > code
 some 'lanes of a search go through its first rounds together' '^ +let stay_[0-9]+ : bool = true$' code
 
-cat > places.fl << 'END'
-entry main [n] [m] (xs: [n]i32) (keys: [m]i32) : [m]i64 =
+cat > made_before.fl << 'END'
+entry offsets [n] [m] (xs: [n]i32) (keys: [m]i32) : [m]i64 =
   scan (+) 0 (map (\x -> (loop (l, h) = (0, n) while l < h do
                             let k = (l + h) / 2 in if xs[k] < x then (k + 1, h) else (l, k)).0) keys)
+entry counts [n] [k] (edges: [k]f32) (xs: [n]f32) : [k]i64 =
+  hist (+) 0 k (map (\x -> (loop (l, h) = (0, k) while l < h do
+                              let m = (l + h) / 2 in if edges[m] <= x then (m + 1, h) else (l, m)).0) xs) (replicate n 1)
+entry totals [n] [m] (xs: [n][m]f32) : [n]f32 = scan (+) 0 (map f32.sum xs)
 END
-"$flc" dump --recipes places.fl > out
-some 'what a scan searches is found in lanes' '^kernel main.segmap ' out
+"$flc" dump --recipes made_before.fl > out
+some 'what a scan searches is found in lanes' '^kernel offsets.segmap ' out
+expect '.. and what a histogram does' 2 '^kernel counts.segmap(_2)? ' out
+expect '.. but sums of rows stay in scans, one version aside' 2 '^kernel totals.segmap' out
 
 cat > groups.fl << 'END'
 entry main [n] (ks: [n]i32) (vs: [n]f32) : ([]i32, []f32) =
