@@ -153,8 +153,15 @@ static bool is_keyword(TokenKind kind) {
          kind == TOKEN_FOR || kind == TOKEN_WHILE || kind == TOKEN_DO;
 }
 
+// `if` on the line below an `else` at the end of a line: the next of several cases.
+static bool is_next_case(const Formatter *f, int at) {
+  return format_token(f, at)->kind == TOKEN_IF && at > 0 && !f->first[at - 1] &&
+         format_token(f, at - 1)->kind == TOKEN_ELSE;
+}
+
 static int keyword_column(const Formatter *f, const FormatGroup *g, int at) {
-  return keyword_base(f, g) + (is_keyword(format_token(f, at)->kind) ? 0 : INDENT);
+  bool aligned = is_keyword(format_token(f, at)->kind) || is_next_case(f, at);
+  return keyword_base(f, g) + (aligned ? 0 : INDENT);
 }
 
 // Where a line begins that begins with this token.

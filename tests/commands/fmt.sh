@@ -39,6 +39,38 @@ entry g = f32.(1..2...3)
 #[name("n", -1)] entry h (x) = \(a, _) : i32 -> a `m.f` x
 END
 
+formats cases << 'END'
+def f x =
+  if x == 1 then 10 else
+  if x == 2 then
+  20 else
+      if x == 3
+      then 30 else -- no more
+        if x == 4 then if x > 5 then 1 else
+        2 else
+        0
+def g x =
+  if x == 1
+  then 1
+  else
+  if x == 2 then 2 else 3
+=>
+def f x =
+  if x == 1 then 10 else
+  if x == 2 then
+    20 else
+  if x == 3
+  then 30 else  -- no more
+  if x == 4 then if x > 5 then 1 else
+                   2 else
+    0
+def g x =
+  if x == 1
+  then 1
+  else
+    if x == 2 then 2 else 3
+END
+
 formats lines << 'END'
 
 
