@@ -34,6 +34,7 @@ static const HintRule rules[] = {
   { "a definition", "/*", NULL, COMMENTS },
   { "a definition", "?", NULL, CONDITIONS },
   { "a definition", "if", NULL, CONDITIONS },
+  { "a definition", "case", NULL, MATCHES },
   { "a definition", "=", "]",
     "arrays keep their values: `xs with [i] = v` is a changed one" },
   { "a definition", "=", NULL, "`==` compares; `let x = ... in ...` names a value" },

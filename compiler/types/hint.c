@@ -601,11 +601,53 @@ static bool hint_integer_operand(Check *k, Loc loc, const Type *expected,
   return true;
 }
 
+// "a", a text of one character without an escape
+static bool is_character(Loc loc) {
+  return loc.file && loc.end - loc.start == 3 && loc.file->text[loc.start] == '"';
+}
+
+// c == "a", "a" == c
+static bool hint_character(Check *k, Loc loc, const Type *expected, const Type *actual,
+                           Why why) {
+  const AstExp *node = why.apply;
+  bool second = node && node->u.apply.is_operator && why.index == 2;
+  Loc text = is_character(loc) ? loc : second ? node->u.apply.args.at[0]->loc : loc;
+  const Type *other = text.start == loc.start ? expected : actual;
+  if (!is_character(text) || !is_number(other)) return false;
+  hint(k->c, "`'%c'` is one character, `\"%c\"` an array",
+       text.file->text[text.start + 1], text.file->text[text.start + 1]);
+  return true;
+}
+
+// xs ++ x has a hint of its own.
+static void hint_one_element(Check *k, Loc loc, const Type *expected,
+                             const Type *actual) {
+  const char *text = operand_text(loc);
+  if (!text || expected->kind != TYPE_ARRAY || actual->kind != TYPE_PRIM) return;
+  const Type *elem = type_resolve(expected->u.array.elem);
+  if (elem->kind == TYPE_PRIM && elem->u.prim == actual->u.prim)
+    hint(k->c, "`[%s]` is an array of one element", text);
+}
+
+// ["a", "bc"]
+static bool hint_ragged(Check *k, const Type *expected, const Type *actual, Why why) {
+  bool rows = why.kind == WHY_ELEMENT && expected->kind == TYPE_ARRAY;
+  if (!rows || rank_of(expected) != rank_of(actual)) return false;
+  const Type *elem = innermost_element(actual);
+  bool text = elem->kind == TYPE_PRIM && elem->u.prim == PRIM_U8;
+  bool known = size_resolve(expected->u.array.size)->kind == SIZE_CONST &&
+               size_resolve(actual->u.array.size)->kind == SIZE_CONST;
+  if (!text || !known || elem != innermost_element(expected)) return false;
+  hint(k->c, "all rows of an array have one length: fill shorter texts up with spaces");
+  return true;
+}
+
 // What fits one kind of mistake only.
 static bool hint_special(Check *k, Loc loc, const Type *expected, const Type *actual,
                          Why why) {
-  return hint_comparison(k, loc, actual, why) || hint_chain(k, why) ||
-         hint_operator(k, actual, why) || hint_range(k, why) ||
+  return hint_character(k, loc, expected, actual, why) ||
+         hint_ragged(k, expected, actual, why) || hint_comparison(k, loc, actual, why) ||
+         hint_chain(k, why) || hint_operator(k, actual, why) || hint_range(k, why) ||
          hint_untyped_param(k, actual, why) || hint_negative_argument(k, actual, why) ||
          hint_tuple_of_arguments(k, why) || hint_section(k, loc, expected, actual) ||
          hint_order(k, expected, actual, why) ||
@@ -633,6 +675,7 @@ void hint_mismatch(Check *k, Loc loc, const Type *expected, const Type *actual, 
   bool prims = expected->kind == TYPE_PRIM && actual->kind == TYPE_PRIM;
   if (prims && expected->u.prim != actual->u.prim)
     hint_conversion(k, loc, expected->u.prim, actual->u.prim);
+  hint_one_element(k, loc, expected, actual);
   bool open = expected->kind == TYPE_VAR && !expected->u.var->prims;
   if (is_function(actual) && !is_function(expected) && !open)
     hint(k->c, "is an argument missing?");
