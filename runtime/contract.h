@@ -614,8 +614,8 @@ struct rt_script {
   const int32_t *at;
   struct rt_value *numbers, *results;
   struct rt_mem **blocks;
-  void (*const *values)(struct rt_context *ctx,
-                        struct rt_value *numbers);  // of RT_DO_VALUE
+  int (*const *values)(struct rt_context *ctx,
+                       struct rt_value *numbers);  // of RT_DO_VALUE: an error or RT_OK
   // with room for what the largest launch has
   struct rt_arg *args;
   struct rt_scratch *scratch;

@@ -356,12 +356,12 @@ RT_FN int rt_script_of_blocks(struct rt_script *s, int step) {
   return error;
 }
 
-RT_FN void rt_script_set(struct rt_script *s, int step) {
+RT_FN int rt_script_set(struct rt_script *s, int step) {
   int number = *s->at++;
   switch (step) {
-  case RT_DO_SET: s->numbers[number].u.i64 = rt_script_number(s); break;
-  case RT_DO_COPY: s->numbers[number] = s->numbers[*s->at++]; break;
-  default: s->values[number](s->ctx, s->numbers); break;
+  case RT_DO_SET: s->numbers[number].u.i64 = rt_script_number(s); return RT_OK;
+  case RT_DO_COPY: s->numbers[number] = s->numbers[*s->at++]; return RT_OK;
+  default: return s->values[number](s->ctx, s->numbers);
   }
 }
 
@@ -382,7 +382,7 @@ RT_FN int rt_script_step(struct rt_script *s) {
   case RT_DO_SCALAR: rt_script_scalar(s); return RT_OK;
   case RT_DO_SET:
   case RT_DO_COPY:
-  case RT_DO_VALUE: rt_script_set(s, step); return RT_OK;
+  case RT_DO_VALUE: return rt_script_set(s, step);
   default: return rt_script_of_blocks(s, step);
   }
 }

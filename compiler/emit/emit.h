@@ -252,6 +252,8 @@ typedef struct LoopVars {
   VarVec outer;  // of outside the loop
   Map *set;      // those that it sets
 } LoopVars;
+// Statements of a kind, those within others too.
+int emit_count_stms(const ImpBlock *block, ImpStmKind kind);
 bool emit_only_computes(const ImpStm *stm);
 LoopVars emit_loop_vars(const ImpStm *loop, Map *live);
 // The same as emit_host_entry as a table (emit_script.c), for code without EXP_SPLIT.

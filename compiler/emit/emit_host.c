@@ -547,37 +547,47 @@ static void entry_results(CodeText *c, const ImpEntry *entry) {
   }
 }
 
-static int count_launches(const ImpBlock *block) {
-  int launches = 0;
+int emit_count_stms(const ImpBlock *block, ImpStmKind kind) {
+  int found = 0;
   vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
-    launches += (*stm)->kind == IMP_LAUNCH;
+    found += (*stm)->kind == kind;
     for (int i = 0; i < count; i++)
-      launches += count_launches(inner[i]);
+      found += emit_count_stms(inner[i], kind);
   }
-  return launches;
+  return found;
 }
 
-// Is there a loop without launches?  `tables`: such a one that is no function of its own there.
-static bool has_own_loop(const ImpBlock *block, bool tables) {
+// As statements; as a table, in which loops that only compute are functions; as one of very many
+// launches, for which the C compiler takes so long that loops may read arrays there, too.
+typedef enum HostForm { HOST_STATEMENTS, HOST_TABLE, HOST_LONG_TABLE } HostForm;
+
+static bool suits(const ImpStm *loop, const ImpBlock *body, HostForm form) {
+  if (emit_count_stms(body, IMP_LAUNCH)) return true;
+  if (form == HOST_LONG_TABLE && emit_count_stms(body, IMP_READ)) return true;
+  return form != HOST_STATEMENTS && emit_only_computes(loop);
+}
+
+// Is there a loop without launches whose own time counts in this form?
+static bool has_own_loop(const ImpBlock *block, HostForm form) {
   vec_each (const ImpStm **, stm, block) {
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     bool loop = (*stm)->kind == IMP_FOR || (*stm)->kind == IMP_WHILE;
-    if (loop && !count_launches(inner[0])) {
-      if (tables && emit_only_computes(*stm)) continue;
-      return true;
-    }
+    if (loop && !suits(*stm, inner[0], form)) return true;
     for (int i = 0; i < count; i++)
-      if (has_own_loop(inner[i], tables)) return true;
+      if (has_own_loop(inner[i], form)) return true;
   }
   return false;
 }
 
 // Does the function launch so many kernels that its own time is nothing against theirs?
-static bool only_launches(const ImpBlock *body, int least, bool tables) {
-  return count_launches(body) >= least && !has_own_loop(body, tables);
+static bool only_launches(const ImpBlock *body, int least, HostForm form) {
+  enum { VERY_MANY = 100 };
+  int launches = emit_count_stms(body, IMP_LAUNCH);
+  if (form == HOST_TABLE && launches >= VERY_MANY) form = HOST_LONG_TABLE;
+  return launches >= least && !has_own_loop(body, form);
 }
 
 // Of an entry point whose statements take the C compiler long.
@@ -591,8 +601,9 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
   c_line(&c,
          "%sstatic int entry_%s_%s(struct rt_context *ctx, struct entry_%s_args *args, "
          "struct rt_value *results) {",
-         only_launches(&entry->body, LONG_LAUNCHES, false) ? "RT_LAUNCHES " : "", name,
-         profile_names[profile], name);
+         only_launches(&entry->body, LONG_LAUNCHES, HOST_STATEMENTS) ? "RT_LAUNCHES "
+                                                                     : "",
+         name, profile_names[profile], name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
@@ -635,7 +646,7 @@ static int least_of_tables(const Emit *e) {
 
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   bool one = e->options.workers == WORKERS_ONE;
-  if (one && only_launches(&entry->body, least_of_tables(e), true))
+  if (one && only_launches(&entry->body, least_of_tables(e), HOST_TABLE))
     emit_script(e, t, entry, profile_names[profile]);
   else
     statements_entry(e, t, entry, profile);

@@ -1,10 +1,11 @@
-// Loops of the host that only compute: they launch nothing, read no array and cannot fail, such as
-// that which finds a logarithm.  In a table of host code (emit_script.c) each is a function in C.
+// Loops of the host that only compute: they launch nothing and read no array, such as that which
+// finds a logarithm.  In a table of host code (emit_script.c) each is a function in C.
 #include "emit/emit.h"
 
 bool emit_only_computes(const ImpStm *stm) {
   bool scalar = stm->kind == IMP_DECLARE || stm->kind == IMP_ASSIGN ||
-                stm->kind == IMP_CALL || stm->kind == IMP_COMMENT;
+                stm->kind == IMP_CALL || stm->kind == IMP_CHECK ||
+                stm->kind == IMP_COMMENT;
   bool inside = stm->kind == IMP_FOR || stm->kind == IMP_WHILE || stm->kind == IMP_IF;
   if (!inside) return scalar;
   const ImpBlock *inner[2];

@@ -91,14 +91,15 @@ static int block_number(ScriptText *s, const Mem *mem) {
 
 static void begin_value(ScriptText *s) {
   c_line(&s->c,
-         "static void value_%s_%d(struct rt_context *ctx, struct rt_value *numbers) {",
+         "static int value_%s_%d(struct rt_context *ctx, struct rt_value *numbers) {",
          s->name, s->value_count);
   c_open(&s->c);
   c_line(&s->c, "(void)ctx, (void)numbers;");
 }
 
 // The function is called before the present statement.
-static void end_value(ScriptText *s) {
+static void end_value(ScriptText *s, const char *result) {
+  c_line(&s->c, "return %s;", result);
   c_close(&s->c);
   text_newline(s->c.t);
   ScriptPart line = s->line;
@@ -128,7 +129,7 @@ static void value_by_function(ScriptText *s, int to, const ImpExp *e, Arith arit
   name_vars(s, e);
   begin_value(s);
   c_line(&s->c, "numbers[%d].u.%s = %s;", to, member_of(e->type), by_arith(s, e, arith));
-  end_value(s);
+  end_value(s, "RT_OK");
 }
 
 // vars = f(args), through variables of their types.
@@ -152,7 +153,7 @@ static void call(ScriptText *s, const ImpStm *stm) {
     c_line(&s->c, "numbers[%d].u.%s = result_%d;", var_number(s, var),
            member_of(var->type.elem), i);
   }
-  end_value(s);
+  end_value(s, "RT_OK");
 }
 
 // The table would take long for each round.
@@ -163,6 +164,11 @@ static void loop_by_function(ScriptText *s, const ImpStm *stm) {
   begin_value(s);
   CodeText c = code_text_new(s->c.e, s->c.t);
   c.live = s->c.live;
+  c.on_error = "failed";
+  const ImpBlock *inner[2];
+  imp_blocks(stm, inner);
+  bool may_fail = emit_count_stms(inner[0], IMP_CHECK);
+  if (may_fail) c_line(&c, "int err = RT_OK;");
   vec_each (const Var **, var, &vars.outer)
     c_line(&c, "%s %s = %s;", c_type((*var)->type.elem), c_var(&c, *var),
            c_var(&s->c, *var));
@@ -171,7 +177,8 @@ static void loop_by_function(ScriptText *s, const ImpStm *stm) {
     if (map_has(vars.set, *var))
       c_line(&c, "numbers[%d].u.%s = %s;", var_number(s, *var),
              member_of((*var)->type.elem), c_var(&c, *var));
-  end_value(s);
+  if (may_fail) c_line(&c, "failed:");
+  end_value(s, may_fail ? "err" : "RT_OK");
 }
 
 // ---- expressions
@@ -635,7 +642,7 @@ static void values_table(const ScriptText *s, CodeText *c) {
   Text *t = text_new();
   for (int i = 0; i < s->value_count; i++)
     text_printf(t, "%svalue_%s_%d", i ? ", " : "", s->name, i);
-  c_line(c, "static void (*const values[])(struct rt_context *, struct rt_value *) = {");
+  c_line(c, "static int (*const values[])(struct rt_context *, struct rt_value *) = {");
   c_line(c, "  %s", text_str(t));
   c_line(c, "};");
 }

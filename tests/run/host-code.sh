@@ -81,8 +81,9 @@ kernels=$(sed -n '/program_kernels\[\]/,/^};/s/.*, \([0-9]*\), [^,]*, [^,]*, [^,
 if [ "$kernels" -lt 10 ] || [ "$programs" -gt $((kernels / 3)) ]; then
   expect "programs of $kernels kernels" "a third as many at most" "$programs"
 fi
-# Code that mostly launches many kernels is a table, in which loops that only compute are functions; what launches
-# few, has loops of its own that may fail, or is for several workers, is statements.
+# Code that mostly launches many kernels is a table, in which loops that only compute are functions, which may fail;
+# what launches few, has loops that read arrays beside less than a hundred launches, or is for several workers, is
+# statements.
 cat > table.fl <<'F'
 def step [n] (xs: [n]i32) : [n]i32 = scan (+) 0 (map (^ i32.sum xs) xs)
 entry main [n] (xs: [n]i32) : [n]i32 = step (step (step (step xs)))
@@ -97,7 +98,16 @@ entry main [n] (m: i64) (xs: [n]i32) : i32 =
   in loop s for i < m do s * 3 ^ (s >> 7) + i32.i64 i
 F
 sed 's/s \* 3/s % (i32.i64 i - 5)/' computes.fl > fails.fl
-for program in table few computes fails; do
+# reads COUNT: that many scans beside a loop that reads.
+reads() {
+  echo 'entry main [n] (a: []i32) (b: []i32) (xs: [n]i32) : ([]i32, []i32) ='
+  echo '  let ys = loop ys = a while ys[0] < 3 do if ys[1] > 0 then b else a'
+  for i in $(seq "$1"); do echo "  let xs = scan (+) $i xs"; done
+  echo '  in (ys, xs)'
+}
+reads 60 > reads.fl
+reads 10 > reads-few.fl
+for program in table few computes fails reads reads-few; do
   "$flc" lib $program.fl -o $program || failed=1
 done
 "$flc" lib --workers table.fl -o workers || failed=1
@@ -106,8 +116,14 @@ expect "tables of code that launches" 2 "$(tables table.c)"
 expect "tables of code that launches once" 0 "$(tables few.c)"
 expect "tables of code that computes" 2 "$(tables computes.c)"
 expect "loops that are functions beside a table" 1 \
-  "$(sed -n '/^static void value_main_cpu_/,/^}/p' computes.c | grep -c '^ *for (')"
-expect "tables of code whose loops may fail" 0 "$(tables fails.c)"
+  "$(sed -n '/^static int value_main_cpu_/,/^}/p' computes.c | grep -c '^ *for (')"
+expect "tables of code whose loops may fail" 2 "$(tables fails.c)"
+expect "tables of code whose loops read, among many launches" 2 "$(tables reads.c)"
+expect "tables of code whose loops read, among fewer" 0 "$(tables reads-few.c)"
+"$flc" build fails.fl -o fails || failed=1
+expect "a loop beside a table that does not fail" 3i32 "$(echo '4i64 [1, 2, 3]' | ./fails)"
+expect "a loop beside a table that fails" "division by zero" \
+  "$(echo '8i64 [1, 2, 3]' | ./fails 2>&1 | sed -n 's/^.*error: //p')"
 expect "tables of code for workers" 0 "$(tables workers.c)"
 # The code for GPUs stands beside it.
 expect "kernels of one item" 1 "$(grep -c 'FLC_ONE_ITEM void flc_kernel' few.c)"

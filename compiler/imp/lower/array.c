@@ -327,11 +327,17 @@ void code_store(Code *k, const Arr *to, Atom value) {
 
 // ---- overwriting
 
+// A statement that reads a block of memory, and the variable by which it does.
+typedef struct MemRead {
+  int at;
+  const Var *by;
+} MemRead;
+
 typedef struct UseSearch {
   CoreVisitor visitor;
   Code *k;
   const Mem *mem;
-  bool found;
+  const Var *found;
 } UseSearch;
 
 static void search_body(CoreVisitor *v, const Body *body) {
@@ -343,7 +349,7 @@ static void search_atom(CoreVisitor *v, Atom a) {
   UseSearch *s = v->state;
   if (a.kind != ATOM_VAR) return;
   const Arr *arr = map_get(s->k->arrays, a.u.var);
-  if (arr && s->mem && arr->mem == s->mem) s->found = true;
+  if (arr && s->mem && arr->mem == s->mem) s->found = a.u.var;
 }
 
 static UseSearch use_search(Code *k, const Mem *mem) {
@@ -352,25 +358,56 @@ static UseSearch use_search(Code *k, const Mem *mem) {
                       .mem = mem };
 }
 
-bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
-                              int before) {
+// The first such read; where there is none, `by` is NULL.
+static MemRead next_read(Code *k, const Mem *mem, const Body *body, int after,
+                         int before) {
   UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
-  for (int i = after + 1; i < before && !s.found; i++)
-    core_visit_exp(&s.visitor, body->stms[i].exp);
-  return s.found;
+  int at = after + 1;
+  for (; at < before; at++) {
+    core_visit_exp(&s.visitor, body->stms[at].exp);
+    if (s.found) break;
+  }
+  return (MemRead){ at, s.found };
 }
 
-bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position) {
-  return code_memory_read_between(k, mem, body, position, body->stm_count);
+bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
+                              int before) {
+  return next_read(k, mem, body, after, before).by;
 }
 
-bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {
+static bool lies_in(Code *k, const Mem *mem, const Var *var) {
+  const Arr *arr = map_get(k->arrays, var);
+  return arr && arr->mem == mem;
+}
+
+bool code_memory_still_read(Code *k, const Mem *mem, const Body *body, int position,
+                            Map *reads) {
+  const MemRead *known = map_get(reads, mem);
+  if (known && known->at > position && lies_in(k, mem, known->by)) return true;
+  MemRead *read = new_array(MemRead, 1);
+  *read = next_read(k, mem, body, position, body->stm_count);
+  map_put(reads, mem, read->by ? read : NULL);
+  return read->by;
+}
+
+static bool is_returned(Code *k, const Mem *mem, const Body *body) {
   UseSearch s = use_search(k, mem);
   s.visitor.state = &s;
   for (int i = 0; i < body->result_count; i++)
     search_atom(&s.visitor, body->results[i]);
-  return s.found || code_memory_read_after(k, mem, body, position);
+  return s.found;
+}
+
+bool code_memory_still_used(Code *k, const Mem *mem, const Body *body, int position,
+                            Map *reads) {
+  return is_returned(k, mem, body) ||
+         code_memory_still_read(k, mem, body, position, reads);
+}
+
+bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position) {
+  return is_returned(k, mem, body) ||
+         code_memory_read_between(k, mem, body, position, body->stm_count);
 }
 
 static bool same_memory(Code *k, const Mem *mem, Atom a) {

@@ -80,6 +80,7 @@ typedef struct Release {
   Code *k;
   const Body *body;
   int position;
+  Map *reads;  // code_memory_still_read
 } Release;
 
 void host_release(Code *k, const Mem *mem) {
@@ -94,8 +95,8 @@ static void release_dead(void *state, const void *key, void *value) {
   (void)value;
   if (map_has(r->k->released, mem)) return;
   const Mem *original = map_get(r->k->lower->copy_of, mem);
-  if (original ? code_memory_read_after(r->k, original, r->body, r->position)
-               : code_memory_used_after(r->k, mem, r->body, r->position))
+  if (original ? code_memory_still_read(r->k, original, r->body, r->position, r->reads)
+               : code_memory_still_used(r->k, mem, r->body, r->position, r->reads))
     return;
   host_release(r->k, mem);
 }
@@ -217,10 +218,11 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
 void host_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **arrays) {
   host_find_layouts(k, body);
   int last_update = landing_last_update(body);
+  Release after = { .k = k, .body = body, .reads = map_new(NULL) };
   for (int i = 0; i < body->stm_count; i++) {
     landing_find(k, body, i, last_update);
     lower_host_stm(k, &body->stms[i], body, i);
-    Release after = { k, body, i };
+    after.position = i;
     map_each(k->owned, release_dead, &after);
   }
   for (int i = 0; i < body->result_count; i++) {

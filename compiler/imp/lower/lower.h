@@ -194,9 +194,14 @@ Arr code_fit(Code *k, const Mem *mem, const Arr *value);
 // Is anything in the memory read by a statement between the positions?
 bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
                               int before);
-// Is anything in the memory read by a statement after `position`, or (used) returned?
-bool code_memory_read_after(Code *k, const Mem *mem, const Body *body, int position);
+// Is anything in the memory read by a statement after `position`, or returned?
 bool code_memory_used_after(Code *k, const Mem *mem, const Body *body, int position);
+// Read, or (used) read or returned, asked at one position after the other: `reads` (Mem -> MemRead)
+// holds what was found before, so that all questions together pass over the body once a block.
+bool code_memory_still_read(Code *k, const Mem *mem, const Body *body, int position,
+                            Map *reads);
+bool code_memory_still_used(Code *k, const Mem *mem, const Body *body, int position,
+                            Map *reads);
 // May the memory of `array` be overwritten by the statement at `position` of `body`?
 bool code_may_overwrite(Code *k, Atom array, const Body *body, int position);
 // The same, whatever the statement itself reads.
