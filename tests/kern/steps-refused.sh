@@ -91,8 +91,8 @@ entry carried_twice [n] [k] (a: [n][k]i32) : [n]i32 =
 entry counted [n] [k] (a: [n][k]i32) : [n][9]i32 =
   map (\row -> hist (+) 0 9 (map (\x -> i64.i32 (x & 7)) row) row) a
 
-entry counted_by_steps [n] (a: [n]i32) : [9]i32 =
-  hist (+) 0 9 (map (\x -> let (_, s) = loop (x, s) = (x, 0) while x > 1 do (x / 2, s + 1) in s) a) a
+entry counted_by_steps [n] [k] (a: [n][k]i32) : [9]i32 =
+  hist (+) 0 9 (map (\row -> loop i = 0 while i < k && row[i] > 1 do i + 1) a) (replicate n 1)
 
 entry counted_few (a: [8]i32) : [9]i32 = hist (+) 0 9 (map i64.i32 a) (replicate 8 1)
 
