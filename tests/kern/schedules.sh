@@ -1182,5 +1182,15 @@ for code in cpu gpu; do
     some ".. which lies in one place ($code)" 'array chosen_[0-9]*: arena 6i64' out
 done
 
+cat > witnesses.fl << 'END'
+def ends (n: u64) (a: u64) : bool =
+  let (x, _) = loop (x, i) = (a % n, 0i32) while x > 1 && i < 9 do (x * x % n, i + 1)
+  in x <= 1
+entry main [k] (ns: [k]u64) : [k]bool = map (\n -> if n < 2 then false else all (ends n) [2u64, 3, 5]) ns
+END
+"$flc" dump --recipes witnesses.fl > out
+expect 'what is 2 at least is no divisor that fails' 0 ' check ' out
+expect 'what takes long waits for what is asked before it' 4 'land_[0-9]+: bool = if ' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

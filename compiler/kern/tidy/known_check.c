@@ -39,6 +39,20 @@ static bool has_greater(const Facts *facts, const Term *t) {
   return false;
 }
 
+// Is the number above a constant that is not negative, or another such one at least?
+static bool is_positive(const Facts *facts, const Term *t) {
+  for (; facts; facts = facts->outer) {
+    const Term *f = facts->holds;
+    if (!is_op(f, OP_LT) && !is_op(f, OP_LE)) continue;
+    const Term *least = f->u.op.args[0];
+    if (least->kind == TERM_CONST && prim_is_int(least->type) &&
+        term_same(f->u.op.args[1], t) &&
+        (is_op(f, OP_LT) ? least->u.constant.u.i >= 0 : least->u.constant.u.i > 0))
+      return true;
+  }
+  return false;
+}
+
 // t = base + by, for a constant
 static bool is_offset(const Dropping *d, const Term *t, const Term **base, int64_t *by) {
   const Term *sum = resolved(d, t);
@@ -50,13 +64,16 @@ static bool is_offset(const Dropping *d, const Term *t, const Term **base, int64
   return true;
 }
 
-// 0 <= x + 1 where 0 <= x and x is not the greatest number; x - 1 < n where 0 <= x < n.
+// 0 <= x + 1 where 0 <= x and x is not the greatest number; x - 1 < n where 0 <= x < n; x != 0
+// where 2 <= x.
 static bool follows(const Dropping *d, const Facts *facts, const Term *t) {
   const Term *const *args = t->u.op.args, *zero = term_i64(0), *base;
   int64_t by;
   if (is_op(t, OP_LE) && term_is_i64(args[0], 0) && is_offset(d, args[1], &base, &by))
     return by == 1 && is_among(facts, term_at_most(zero, base)) &&
            has_greater(facts, base);
+  if (is_op(t, OP_NE) && term_same(args[1], term_const(prim_zero(args[1]->type))))
+    return is_positive(facts, args[0]);
   if (is_op(t, OP_LT) && is_offset(d, args[0], &base, &by))
     return by < 0 && is_among(facts, term_at_most(zero, base)) &&
            is_among(facts, term_less(base, args[1]));

@@ -33,6 +33,10 @@ typedef bool (*KernRunsAnywhere)(void *state, const KernStm *stm);
 bool kern_add_choice(KernBuilder *b, const KernStm *stm, int most, KernRunsAnywhere runs,
                      void *state);
 
+// The kernel with what takes long, and is the second operand of `&&` or `||`, in a branch
+// (lazy_operands.c).
+const Kern *kern_wait_for_operands(Compiler *c, const Kern *kern);
+
 // The kernel without checks that others before them, or axes around them, have made.
 const Kern *kern_drop_known_checks(Compiler *c, const Kern *kern);
 
