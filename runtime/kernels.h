@@ -46,7 +46,7 @@ RT_FN struct rt_arg rt_arg_i64(int64_t value) {
 }
 
 // A launch on its way: the kernel, where its next argument goes, and blocks to give back.
-enum { RT_MAX_LAUNCH_BLOCKS = 64 };
+enum { RT_FEW_BLOCKS = 64, RT_ARENA_BLOCKS = 2 };
 
 struct rt_launching {
   int kernel;
@@ -55,7 +55,7 @@ struct rt_launching {
   size_t groups, group_size;
   bool fallback, near;
   const struct rt_launch *launch;
-  struct rt_mem *blocks[RT_MAX_LAUNCH_BLOCKS];
+  struct rt_mem **blocks, *few[RT_FEW_BLOCKS];  // `blocks` is `few`, or has room for more
   int block_count;
 };
 
@@ -70,9 +70,6 @@ RT_FN int rt_put_arg(struct rt_context *ctx, struct rt_launching *l, size_t byte
 
 // A block that lives as long as the launch.
 RT_FN int rt_put_block(struct rt_context *ctx, struct rt_launching *l, int64_t bytes) {
-  if (l->block_count == RT_MAX_LAUNCH_BLOCKS)
-    return rt_error(ctx, RT_OTHER_ERROR, "kernel %s needs more than %d temporary arrays",
-                    ctx->program->kernels[l->kernel].name, RT_MAX_LAUNCH_BLOCKS);
   struct rt_mem **slot = &l->blocks[l->block_count++];
   int error = rt_mem_alloc(ctx, slot, bytes);
   return error ? error : rt_put_arg(ctx, l, sizeof(void *), &(*slot)->buffer);
@@ -462,7 +459,12 @@ RT_FN int rt_launch_now(struct rt_context *ctx, int kernel,
   l.groups = (size_t)groups;
   l.group_size = (size_t)size;
   l.launch = launch;
-  return rt_launch_sized(ctx, &l, launch);
+  int blocks = launch->scratch_count + launch->local_count + RT_ARENA_BLOCKS;
+  l.blocks = blocks <= RT_FEW_BLOCKS ? l.few : calloc((size_t)blocks, sizeof *l.blocks);
+  if (!l.blocks) return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory");
+  int error = rt_launch_sized(ctx, &l, launch);
+  if (l.blocks != l.few) free(l.blocks);
+  return error;
 }
 RT_FN int rt_launch(struct rt_context *ctx, int kernel, const struct rt_launch *launch) {
   if (!ctx->kernel_ns) return rt_launch_now(ctx, kernel, launch);
