@@ -14,7 +14,7 @@ enum {
 
 typedef struct RowsAhead {
   ImpVars vars;
-  const Var *index;  // of the loop at hand
+  const ImpStm *loop;  // at hand
   ImpBuilder *out;
   int count;
   bool apart;  // the index is multiplied by what is not constant
@@ -24,7 +24,7 @@ typedef struct RowsAhead {
 
 static bool is_of_round(const RowsAhead *r, const ImpExp *e) {
   const ImpExp *operands[3];
-  if (e->kind == IMP_VAR && e->u.var == r->index) return true;
+  if (e->kind == IMP_VAR && e->u.var == r->loop->u.loop.var) return true;
   if (e->kind == IMP_VAR && map_has(r->vars.sets, e->u.var)) return true;
   const ImpExp *value = e->kind == IMP_VAR ? map_get(r->vars.values, e->u.var) : NULL;
   if (value) return is_of_round(r, value);
@@ -53,7 +53,9 @@ static const ImpExp *later_op(RowsAhead *r, const ImpExp *e) {
 
 // NULL: nobody knows.
 static const ImpExp *later(RowsAhead *r, const ImpExp *e) {
-  if (e->kind == IMP_VAR && e->u.var == r->index) return imp_add(e, imp_i64(AHEAD));
+  if (e->kind == IMP_VAR && e->u.var == r->loop->u.loop.var)
+    return imp_min(imp_add(e, imp_i64(AHEAD)),
+                   imp_sub(r->loop->u.loop.bound, imp_i64(1)));
   const ImpExp *value = e->kind == IMP_VAR ? map_get(r->vars.values, e->u.var) : NULL;
   if (value) return later(r, value);
   return e->kind == IMP_OP && e->type == PRIM_I64 && !e->lanes ? later_op(r, e) : NULL;
@@ -94,8 +96,11 @@ static bool stores_vector(const ImpStm *stm) {
 }
 
 // A loop without others in it, which stores to a row in each round.
-static bool goes_down(RowsAhead *r, const ImpBlock *body) {
+static bool goes_down(RowsAhead *r) {
+  const ImpBlock *body = &r->loop->u.loop.body;
+  ImpExpKind bound = r->loop->u.loop.bound->kind;
   bool stores = false;
+  if (bound != IMP_VAR && bound != IMP_CONST) return false;
   vec_each (const ImpStm **, stm, body) {
     const ImpBlock *inner[2];
     if (imp_blocks(*stm, inner)) return false;
@@ -132,9 +137,8 @@ static ImpBlock prefetch_in(void *state, const ImpBlock *block) {
   vec_each (const ImpStm **, at, block) {
     const ImpStm *stm = imp_map_blocks(*at, prefetch_in, p);
     if (stm->kind == IMP_FOR) {
-      p->rows.index = stm->u.loop.var;
-      if (goes_down(&p->rows, &stm->u.loop.body))
-        stm = with_prefetches(&p->rows, p->c, stm);
+      p->rows.loop = stm;
+      if (goes_down(&p->rows)) stm = with_prefetches(&p->rows, p->c, stm);
     }
     vec_push(&out, stm);
   }

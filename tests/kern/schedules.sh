@@ -93,8 +93,8 @@ entry smoothed [n] [m] (xs: [n][m]f32) : [n][m]f32 =
 entry summed [n] [m] (xs: [n][m]f32) : [m]f32 = map f32.sum (transpose xs)
 END
 "$flc" dump --after imp ahead.fl > out
-some 'loops down columns ask for the rows ahead' 'prefetch xs_[0-9]+.*[+] 8i64[)] [*]' out
-some 'that they store, too' 'prefetch x_[0-9]+.*[+] 8i64[)] [*]' out
+some 'loops down columns ask for the rows ahead' 'prefetch xs_[0-9]+.*[+] 8i64[)] min' out
+some 'that they store, too' 'prefetch x_[0-9]+.*[+] 8i64[)] min' out
 sed -n '/^kernel.*segred/,$p' out > out.sums
 expect 'sums do not' 0 'prefetch' out.sums
 "$flc" dump --after imp --code gpu ahead.fl > out
@@ -233,7 +233,7 @@ entry main [k] [n] (xs: [k][n]f64) : [k][n]f64 =
     in loop m = replicate n 0 for i < n - 1 do m with [i + 1] = x[i] / c[n - 1 - i] - m[i]) xs
 END
 "$flc" dump --recipes few_rows.fl > out
-some 'rows that read what they store: lanes are for as many rows' 'if 16 <= k' out
+some 'rows that read what they store: lanes are for as many rows' 'where k >= 16' out
 
 cat > probed.fl << 'END'
 entry main [n] [m] (table: [m]i64) (keys: [n]i64) : [n]i64 =

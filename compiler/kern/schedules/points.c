@@ -121,10 +121,12 @@ static int weight_of_lanes(int lanes) {
   return lanes == LANES ? LANES : lanes == NARROW ? 1 : FEW_LANES_WEIGHT;
 }
 
-// The last block of the axis, which points may not fill.
-static SplitRest rest_of(const Schedule *s, const Axis *axis) {
+// The last block of the axis, which points may not fill.  Rows that lie apart have a form for
+// blocks inside anyway, which loses checks as well.
+static SplitRest rest_of(const Schedule *s, const Kern *kern, const Axis *axis) {
   if (!s->in_place) return SPLIT_OVERLAP;
-  return kern_may_run_again(axis) ? SPLIT_FOLLOW : SPLIT_BOUND;
+  bool follows = schedule_goes_down_rows(kern, axis) && kern_may_run_again(axis);
+  return follows ? SPLIT_FOLLOW : SPLIT_BOUND;
 }
 
 static void add_outer(const Schedule *s, Candidates *out, bool widened, int lanes) {
@@ -135,7 +137,7 @@ static void add_outer(const Schedule *s, Candidates *out, bool widened, int lane
   bool same = cand.recipe.kern == s->kern;
   const Axis *last = schedule_last_grid(cand.recipe.kern);
   if (!last || (widened && same)) return;
-  SplitRest rest = rest_of(s, last);
+  SplitRest rest = rest_of(s, cand.recipe.kern, last);
   cand.across = lanes;
   cand.weight = weight_of_lanes(lanes);
   if (rest == SPLIT_BOUND) recipe_where(&cand.recipe, last->name, lanes);
@@ -167,7 +169,7 @@ static void make_tile(const Schedule *s, Candidate *cand, Tile t) {
   cand->weight = weight_of_lanes(t.lanes) * t.vectors * t.height;
   if (t.vectors > 1 && !schedule_has_loop(last->body))
     recipe_where_filled(r, last->name, cand->across);
-  recipe_split(r, last->name, cand->across, rest_of(s, last));
+  recipe_split(r, last->name, cand->across, rest_of(s, r->kern, last));
   if (t.vectors > 1) recipe_split(r, last->name, t.lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name,
               BIND_LANE);  // first: loops that end apart have masks in lanes alone
@@ -218,7 +220,7 @@ static const char *no_tile(const Kern *kern, Tile t) {
 static bool has_tiles(const Schedule *s, const Kern *kern, Tile t) {
   const Axis *last = schedule_last_grid(kern);
   if (!last || (t.straight && schedule_has_loop(last->body))) return false;
-  if (s->in_place) return t.height == 1 && rest_of(s, last) == SPLIT_FOLLOW;
+  if (s->in_place) return t.height == 1 && rest_of(s, kern, last) == SPLIT_FOLLOW;
   return t.height == 1 || rows_of_tile(kern);
 }
 
