@@ -54,6 +54,22 @@ static bool is_used(const KernDead *d, const KernStm *stm) {
   return stm_has_effect(stm);
 }
 
+// The statement without the blocks within, whose mentions are seen when these are mapped.
+static KernStm without_blocks(const KernStm *stm) {
+  static const KernBlock none = { .count = 0 };
+  KernStm out = *stm;
+  if (stm->kind == KERN_IF)
+    out.u.cond.then_block = out.u.cond.else_block = &none;
+  else if (stm->kind == KERN_WHILE)
+    out.u.loop.body = &none;
+  else if (stm->kind == KERN_AXIS) {
+    Axis *axis = mem_copy(stm->u.axis, sizeof *axis);
+    axis->body = &none;
+    out.u.axis = axis;
+  }
+  return out;
+}
+
 // From the end on, so that all that mentions a variable has been seen before it.
 static const KernBlock *live_block(KernMapper *m, const KernBlock *block) {
   KernDead *d = m->state;
@@ -69,7 +85,8 @@ static const KernBlock *live_block(KernMapper *m, const KernBlock *block) {
     if (stm->kind == KERN_AXIS && stm->u.axis->after)
       kern_visit_block(&uses, stm->u.axis->after);
     stms[--first] = kern_map_stm(m, &block->stms[i]);
-    kern_visit_stm(&uses, &stms[first]);
+    const KernStm own = without_blocks(&stms[first]);
+    kern_visit_stm(&uses, &own);
   }
   return new_node(KernBlock, .stms = stms + first, .count = block->count - first,
                   .results = block->results, .result_count = block->result_count);
