@@ -84,7 +84,7 @@ END
 sed '/^kernel least/,$d' out > out.counted
 sed -n '/^kernel least/,$p' out > out.least
 expect 'few counts are made where the result lies' 0 'alloc row' out.counted
-some 'rows that a loop goes through are the own of points' 'alloc row' out.least
+some 'rows that a loop goes through are the own of points' 'alloc .*: \[4\]u8 own' out.least
 
 cat > ahead.fl << 'END'
 entry smoothed [n] [m] (xs: [n][m]f32) : [n][m]f32 =
