@@ -126,5 +126,5 @@ expect "a loop beside a table that fails" "division by zero" \
   "$(echo '8i64 [1, 2, 3]' | ./fails 2>&1 | sed -n 's/^.*error: //p')"
 expect "tables of code for workers" 0 "$(tables workers.c)"
 # The code for GPUs stands beside it.
-expect "kernels of one item" 1 "$(grep -c 'FLC_ONE_ITEM void flc_kernel' few.c)"
+expect "kernels of one item" 1 "$(grep -c '__kernel FLC_ONE_ITEM void flc_kernel' few.c)"
 exit $failed
