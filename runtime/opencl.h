@@ -886,9 +886,9 @@ static const struct rt_backend rt_opencl = {
   rt_cl_write,
   rt_cl_read,
   rt_cl_copy,
-#ifdef RT_WORKERS
+#  ifdef RT_WORKERS
   NULL,  // buffers have no addresses
-#endif
+#  endif
   rt_cl_compile,
   rt_cl_load,
   rt_cl_image,

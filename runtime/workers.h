@@ -31,10 +31,10 @@ struct rt_workers {
   bool divides;     // what is read is needed by rows: of binary values each reads its own
   uint64_t read;    // a hash of what all have read
   int64_t exchange_ns,
-      megabyte_ns;  // what an exchange takes, and a megabyte more in it (price.h)
-  int64_t *weights;              // of each worker, for the sizes of blocks
-  int weighing;                  // how often they were set
-  void *transport;               // what the transport keeps of this worker
+      megabyte_ns;   // what an exchange takes, and a megabyte more in it (price.h)
+  int64_t *weights;  // of each worker, for the sizes of blocks
+  int weighing;      // how often they were set
+  void *transport;   // what the transport keeps of this worker
   struct rt_underway *underway;  // a border; or NULL
 };
 

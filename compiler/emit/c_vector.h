@@ -59,8 +59,8 @@ const char *helper_half(CodeText *c, PrimType to,
 const char *helper_pick(CodeText *c, PrimType type, int lanes);  // (values, lane)
 const char *helper_most(CodeText *c, int lanes);                 // (longs)
 const char *helper_bits(CodeText *c);  // (mask of 16), as uint, where FLC_HAS_COMPRESS
-const char *helper_count(CodeText *c, int lanes);                // (mask), as long
-const char *helper_any(CodeText *c, int lanes);                  // (mask)
-const char *helper_all(CodeText *c, int lanes);                  // (mask)
+const char *helper_count(CodeText *c, int lanes);  // (mask), as long
+const char *helper_any(CodeText *c, int lanes);    // (mask)
+const char *helper_all(CodeText *c, int lanes);    // (mask)
 const char *helper_first(CodeText *c, int lanes);  // (mask): the first lane that holds
 const char *helper_iota(CodeText *c, PrimType type, int lanes);  // a constant

@@ -137,13 +137,13 @@ typedef Vec(const ImpStm *) ImpBlock;
 typedef enum ImpStmKind {
   IMP_DECLARE,  // type var = value: u.declare (value may be NULL)
   IMP_ASSIGN,   // var = value: u.assign
-  IMP_STORE,   // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
+  IMP_STORE,  // mem[index] = value: u.store (kernels only); vectors as IMP_LOAD has them
   IMP_PREFETCH,  // mem[index], which may lie outside, is soon wanted: u.prefetch (kernels only)
-  IMP_ATOMIC,  // u.atomic (kernels only), as its action says
-  IMP_LOCKED,  // a body that one item at a time runs (kernels only): u.locked
-  IMP_FOR,     // for (i64 var = 0; var < bound; var++): u.loop
-  IMP_WHILE,   // while (condition): u.loop_while
-  IMP_IF,      // u.cond
+  IMP_ATOMIC,   // u.atomic (kernels only), as its action says
+  IMP_LOCKED,   // a body that one item at a time runs (kernels only): u.locked
+  IMP_FOR,      // for (i64 var = 0; var < bound; var++): u.loop
+  IMP_WHILE,    // while (condition): u.loop_while
+  IMP_IF,       // u.cond
   IMP_BARRIER,  // of a work-group, local and global memory: no member
   IMP_CALL,     // vars = f(args): u.call (a Core function)
   IMP_CHECK,    // if (!condition) run-time error: u.check

@@ -50,8 +50,8 @@ void check_attr(Check *k, const AstAttr *attr) {
     NULL,
   };
   static const char *const idle[] = {
-    "opaque", "param",  "duplicate",    "noduplicate",
-    "fuse",   "nofuse", "assert", "cpu_function", NULL,
+    "opaque", "param",  "duplicate",    "noduplicate", "fuse",
+    "nofuse", "assert", "cpu_function", NULL,
   };
   check_references(k, attr);
   if (k->built_in || attr->name[0] == '$' || is_among(attr->name, effective)) return;

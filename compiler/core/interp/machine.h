@@ -81,7 +81,8 @@ static inline int64_t *slot_shape(Slot s) { return &s.at[2].i; }
 static inline int64_t *slot_strides(Slot s) { return &s.at[2 + s.rank].i; }
 static inline size_t slot_words(Slot s) { return s.rank ? 2 + 2 * (size_t)s.rank : 1; }
 
-int64_t shape_count(const int64_t *shape, int rank);  // elements of an array of that shape
+int64_t shape_count(const int64_t *shape,
+                    int rank);  // elements of an array of that shape
 // Gives `to` fresh dense storage; false when memory is exhausted.
 bool array_alloc(Machine *m, const Stm *stm, Slot to, const int64_t *shape);
 // Lets the words refer to dense bytes that the machine does not own and never writes.
@@ -133,7 +134,7 @@ Slot gen_slot(Gen *g, Atom a);
 // The words of a variable, made at its first mention.
 Slot gen_var(Gen *g, const Var *var);
 Slot gen_temp(PrimType elem, int rank);  // words that only the code being made uses
-Slot *gen_binders(Gen *g);  // of the current statement
+Slot *gen_binders(Gen *g);               // of the current statement
 Slot *gen_atoms(Gen *g, const Atom *atoms, int count);
 void gen_add(Gen *g, Ins ins);
 InsVec gen_begin(Gen *g);  // starts a separate piece of code; returns the one around
@@ -141,7 +142,7 @@ const InsCode *gen_end(Gen *g, InsVec outer);
 bool gen_consume(Gen *g, Atom a);  // may the statement take the array over?
 void gen_move(Gen *g, Slot to, Atom from);
 void gen_trace(Gen *g, const Stm *stm);  // shows the results (trace.c)
-void gen_stop(Gen *g, const Stm *stm);  // asks whether to go on (trace.c)
+void gen_stop(Gen *g, const Stm *stm);   // asks whether to go on (trace.c)
 void gen_moves(Gen *g, const Slot *to, const Atom *from, int count);  // as if at once
 void gen_move_slot(Gen *g, Slot to, Slot from, bool consume);
 void gen_alias(Gen *g, const Var *var,
@@ -154,7 +155,7 @@ Slot *gen_lambda(Gen *g, const Lambda *fn);
 void gen_lambda_to(Gen *g, const Lambda *fn, const Slot *to);
 const InsCode *gen_branch(Gen *g, const Body *body, VarVec mortal, const Slot *to);
 
-void gen_stm(Gen *g, const Stm *stm);  // appends the code of a statement
+void gen_stm(Gen *g, const Stm *stm);                  // appends the code of a statement
 void gen_scalar_exp(Gen *g, const Exp *exp, Slot to);  // op, convert, bits
 void gen_index_exp(Gen *g, const Exp *exp, Slot to);   // index, update
 void gen_array_exp(Gen *g, const Exp *exp, Slot to);   // iota .. array

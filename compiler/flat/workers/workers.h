@@ -77,11 +77,12 @@ typedef struct Spread {
   Vec(SpreadSeg) segs;
   const Map *whole;  // SegOp: to be left to every worker
   Map *exchanges;    // Var of columns that are fetched -> Var of their array
-  const Map *needed;  // Var of an array that is gathered anyway: no columns of it are fetched
-  Map *alike;        // Var, a bool: a condition of ours that is the same for all workers
-  Map *defs;         // Var, an i64 -> Exp
-  Map *indices;      // Var, an array -> RowPosition: what its elements are
-  Map *offsets;      // Var, an array -> SmallRange: likewise
+  const Map
+      *needed;   // Var of an array that is gathered anyway: no columns of it are fetched
+  Map *alike;    // Var, a bool: a condition of ours that is the same for all workers
+  Map *defs;     // Var, an i64 -> Exp
+  Map *indices;  // Var, an array -> RowPosition: what its elements are
+  Map *offsets;  // Var, an array -> SmallRange: likewise
 } Spread;
 
 // The split of so many rows; NULL if there is none.

@@ -23,18 +23,19 @@ typedef struct TileRoom {
 typedef Vec(TileRoom) TileRooms;
 
 typedef struct KernCode {
-  Code *k;                 // where statements go, and what the kernel needs
-  Map *values;             // Var -> Value
-  Map *memory;             // root Tensor -> Memory
-  const Vary *vary;        // NULL: nothing runs in lockstep
-  AxisSet lane;            // the open lane axis; 0: none
-  int lanes;               // its width
-  AxisSet open;            // open register axes,
-  AxisSet fixed;           // those of them whose copy at hand is all that is made now
-  int counts[MAX_LOCKS];   // their widths,
-  int at[MAX_LOCKS];       // and the copy at hand, by number of the bit
-  const ImpExp *mask;      // the lanes that take part; NULL: all
-  const struct VarCopies *masks;  // by copies of registers, if these differ in that; or NULL
+  Code *k;                // where statements go, and what the kernel needs
+  Map *values;            // Var -> Value
+  Map *memory;            // root Tensor -> Memory
+  const Vary *vary;       // NULL: nothing runs in lockstep
+  AxisSet lane;           // the open lane axis; 0: none
+  int lanes;              // its width
+  AxisSet open;           // open register axes,
+  AxisSet fixed;          // those of them whose copy at hand is all that is made now
+  int counts[MAX_LOCKS];  // their widths,
+  int at[MAX_LOCKS];      // and the copy at hand, by number of the bit
+  const ImpExp *mask;     // the lanes that take part; NULL: all
+  const struct VarCopies
+      *masks;              // by copies of registers, if these differ in that; or NULL
   bool some;               // not all lanes do, as is known
   int64_t group;           // items of a group that work together; 0: there are no groups
   TileRooms *tiles;        // of such a group; or NULL

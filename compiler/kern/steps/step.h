@@ -42,7 +42,7 @@ typedef enum SplitRest {
   SPLIT_CHAIN,  // the same, and blocks of reductions begin with what those before them have
   SPLIT_OVERLAP,  // the last block begins earlier, so that it is full; some points run twice
   SPLIT_RUN,  // the last block is a shorter loop, and blocks begin with what those before them have
-  SPLIT_CLAMP,  // points behind the end do what the last one does, but for its stores
+  SPLIT_CLAMP,   // points behind the end do what the last one does, but for its stores
   SPLIT_FOLLOW,  // as SPLIT_OVERLAP, in a second round of the last block: NAME_last
 } SplitRest;
 

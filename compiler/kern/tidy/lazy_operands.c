@@ -109,8 +109,9 @@ static bool find_waiting(const Lazy *l, const KernBuilder *b, const Term *operan
 static void add_branch(KernBuilder *b, const KernStm *stm, const KernBuilder *late) {
   const Term *t = stm->u.term;
   bool both = t->u.op.op == OP_LAND;
-  const Term **value = new_node(const Term *, t->u.op.args[1]),
-             **decided = new_node(const Term *, term_bool(!both));
+  const Term **value = new_array(const Term *, 1), **decided = new_array(const Term *, 1);
+  *value = t->u.op.args[1];
+  *decided = term_bool(!both);
   KernBuilder nothing = kern_builder(b->c, stm->loc);
   const KernBlock *asked = kern_block(late, value, 1),
                   *known = kern_block(&nothing, decided, 1);
