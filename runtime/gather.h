@@ -32,22 +32,36 @@ RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
   return g->each ? one : rt_block_of(w, g->total, rank);
 }
 
-RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                                       const struct rt_moved *moved, int64_t width) {
+// May what its exchanges take decide a split?
+RT_FN bool rt_is_price_asked(const struct rt_context *ctx, int guard, int64_t par,
+                             const struct rt_moved *moved, int64_t least) {
+  return moved->exchanges && rt_is_usual_split(least) && par >= least &&
+         !ctx->forced[guard];
+}
+
+RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
+                           const struct rt_moved *moved, int64_t width,
+                           struct rt_block *block) {
   const struct rt_workers *w = ctx->config->workers;
-  struct rt_block all = { 0, width, 1, 0, width };
+  const struct rt_block all = { 0, width, 1, 0, width };
   bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
-  if (w->size == 1 || width < 1) return all;
+  *block = all;
+  if (w->size == 1 || width < 1) return RT_OK;
   // What each does whole differs in its last digits where devices do.
-  int64_t least = rt_threshold(ctx, guard);
-  if (rt_is_usual_split(least)) least += rt_price(ctx, moved);
-  if (!callers && !w->mixed && !rt_guard_at(ctx, guard, par, 0, least)) return all;
-  struct rt_block block = rt_block_of(w, width, w->rank);
+  if (!callers && !w->mixed) {
+    int64_t least = rt_threshold(ctx, guard);
+    bool asked = rt_is_price_asked(ctx, guard, par, moved, least);
+    int error = asked ? rt_price_begin(ctx) : RT_OK;
+    if (error) return error;
+    if (asked) least += rt_price(ctx, moved);
+    if (!rt_guard_at(ctx, guard, par, 0, least)) return RT_OK;
+  }
+  *block = rt_block_of(w, width, w->rank);
   for (int i = 0; i < w->size; i++) {
     int64_t count = rt_block_of(w, width, i).count;
-    if (count > block.most) block.most = count;
+    if (count > block->most) block->most = count;
   }
-  return block;
+  return RT_OK;
 }
 
 RT_FN int rt_too_large(struct rt_context *ctx, const struct rt_gathered *g) {
@@ -604,7 +618,7 @@ RT_FN int rt_workers_begin(struct rt_context *ctx, int error) {
   if (error) return error;
   rt_workers_settle(ctx);
   w->lends = rt_workers_lend(ctx);
-  return rt_price_begin(ctx);
+  return RT_OK;
 }
 
 #ifdef RT_LIBRARY

@@ -460,7 +460,9 @@ RT_FN int rt_launch_now(struct rt_context *ctx, int kernel,
   l.group_size = (size_t)size;
   l.launch = launch;
   int blocks = launch->scratch_count + launch->local_count + RT_ARENA_BLOCKS;
-  l.blocks = blocks <= RT_FEW_BLOCKS ? l.few : calloc((size_t)blocks, sizeof *l.blocks);
+  l.blocks = blocks <= RT_FEW_BLOCKS
+                 ? l.few
+                 : (struct rt_mem **)calloc((size_t)blocks, sizeof *l.blocks);
   if (!l.blocks) return rt_error(ctx, RT_OUT_OF_MEMORY, "out of host memory");
   int error = rt_launch_sized(ctx, &l, launch);
   if (l.blocks != l.few) free(l.blocks);

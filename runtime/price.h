@@ -1,12 +1,14 @@
 // Begin price.h: what exchanges between workers take, in operations (workers.h).
 //
-// Measured when a program starts: the least of several times, as they also hold what a busy machine
-// does beside them; rounded up to a power of two, so that a program decides alike from run to run
-// as far as that is possible.  exchange_ns and megabyte_ns set it.
+// Measured when a split first depends on it: the least of several times, as they also hold what a
+// busy machine does beside them; rounded up to a power of two, so that a program decides alike from
+// run to run as far as that is possible.  exchange_ns and megabyte_ns set it.
 
 enum {
   RT_PRICE_ROUNDS = 8,
   RT_PRICE_LARGE_ROUNDS = 4,
+  RT_PRICE_SLOW_NS =
+      1000000,  // what takes as long once (more processes than cores) will do
   RT_PRICE_BYTES = 1 << 20,
   RT_CPU_SPEED =
       16,  // operations in a nanosecond by a compute unit, as guards count them
@@ -37,12 +39,13 @@ RT_FN int rt_price_try(struct rt_context *ctx, struct rt_mem *mem, int64_t bytes
 RT_FN int rt_price_measure(struct rt_context *ctx, struct rt_mem *mem, int64_t bytes,
                            int rounds, int error, int64_t *ns) {
   struct rt_workers *w = ctx->config->workers;
-  *ns = INT_MAX;
+  int64_t least = INT_MAX;
   for (int k = 0; k < rounds; k++) {
-    error = rt_price_try(ctx, mem, bytes, error, ns);
+    error = rt_price_try(ctx, mem, bytes, error, &least);
     if (w->failed) return error;
+    if (k == 0) rounds = rt_transport_least(w, least < RT_PRICE_SLOW_NS ? rounds : 1);
   }
-  int least = rt_transport_least(w, (int)*ns);
+  least = rt_transport_least(w, (int)least);
   for (*ns = 1; *ns < least;)
     *ns *= 2;
   return error;
@@ -52,27 +55,22 @@ RT_FN bool rt_is_usual_split(int64_t threshold) {
   return threshold == rt_kinds[RT_KIND_WORKERS].cpu;
 }
 
-// Are there such splits?
-RT_FN bool rt_has_splits(const struct rt_context *ctx) {
-  const struct rt_program *program = ctx->program;
-  for (int i = 0; i < program->tuning_count; i++)
-    if (strcmp(program->tuning[i].kind, "workers") == 0 &&
-        rt_is_usual_split(ctx->params[i]))
-      return true;
-  return false;
-}
-
 RT_FN int rt_price_begin(struct rt_context *ctx) {
   struct rt_workers *w = ctx->config->workers;
   int64_t set[2] = { rt_kind_default(ctx, RT_KIND_EXCHANGE),
                      rt_kind_default(ctx, RT_KIND_MEGABYTE) };
   int64_t waited = w->waited, each = RT_PRICE_BYTES / w->size + 1;
   struct rt_mem *mem = NULL;
+  if (w->priced) return RT_OK;
+  int error =
+      rt_workers_agree(ctx, RT_OK);  // one of them may be elsewhere, as it has failed
+  if (error) return error;
   rt_transport_broadcast(w, 0, set, (int64_t)sizeof set);
   w->exchange_ns = set[0];
   w->megabyte_ns = set[1];
-  if (w->mixed || !rt_has_splits(ctx) || (set[0] && set[1])) return RT_OK;
-  int error = rt_mem_alloc(ctx, &mem, each * w->size);
+  w->priced = set[0] && set[1];
+  if (w->priced) return RT_OK;
+  error = rt_mem_alloc(ctx, &mem, each * w->size);
   error = rt_price_measure(ctx, mem, 8, RT_PRICE_ROUNDS, error, &set[0]);
   if (!w->failed)
     error = rt_price_measure(ctx, mem, each, RT_PRICE_LARGE_ROUNDS, error, &set[1]);
@@ -82,7 +80,9 @@ RT_FN int rt_price_begin(struct rt_context *ctx) {
   if (!w->megabyte_ns) w->megabyte_ns = set[1];
   rt_log(ctx, "an exchange takes %" PRId64 " ns, and %" PRId64 " ns for a megabyte",
          w->exchange_ns, w->megabyte_ns);
-  return rt_workers_agree(ctx, error);
+  error = rt_workers_agree(ctx, error);
+  w->priced = !error;
+  return error;
 }
 
 RT_FN int64_t rt_price(const struct rt_context *ctx, const struct rt_moved *moved) {

@@ -27,6 +27,7 @@ struct rt_workers {
   bool failed;      // in this call, and all know it
   bool mixed;       // their devices are of different kinds, or run different code
   bool other_code;  // this one does not run the code of rank 0
+  bool priced;      // what exchanges take has been measured, or set
   bool lends;       // gathers take memory of devices (all workers have such)
   bool divides;     // what is read is needed by rows: of binary values each reads its own
   uint64_t read;    // a hash of what all have read
@@ -162,7 +163,8 @@ struct rt_moved {
   int exchanges, kernels;
 };
 
-// Measures what exchanges take; what those for a kernel of a split do, in operations (price.h).
+// Measures what exchanges take, once; what those for a kernel of a split do, in operations
+// (price.h).
 RT_FN int rt_price_begin(struct rt_context *ctx);
 // Is that the threshold of a split of which nothing was said?  What exchanges take is added then.
 RT_FN bool rt_is_usual_split(int64_t threshold);
@@ -216,8 +218,9 @@ RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
 
 // The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
 // all, as each worker has them then.
-RT_FN struct rt_block rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                                       const struct rt_moved *moved, int64_t width);
+RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
+                           const struct rt_moved *moved, int64_t width,
+                           struct rt_block *block);
 // In programs for devices of different kinds: a guard whose branches hold exchanges is taken by all
 // workers if each of them would take it.
 RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,

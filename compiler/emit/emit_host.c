@@ -272,9 +272,10 @@ static void host_split(CodeText *c, const ImpStm *stm) {
   const Guard *guard = stm->u.split.guard;
   c_line(c, "const struct rt_moved moved = { %s, %d, %d };",
          c_saturating(c, stm->u.split.moved), guard->exchanges, guard->segs);
-  c_line(c, "const struct rt_block block = rt_workers_split(ctx, %d, %s, &moved, %s);",
-         emit_guard_index(c->e, guard->name), c_saturating(c, stm->u.split.par),
-         c_exp(c, stm->u.split.width));
+  c_line(c, "struct rt_block block;");
+  try(c, text_format("rt_workers_split(ctx, %d, %s, &moved, %s, &block)",
+                     emit_guard_index(c->e, guard->name),
+                     c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width)));
   for (int i = 0; i < SPLIT_RESULTS; i++)
     if (map_has(c->live, stm->u.split.vars[i]))
       c_line(c, "%s = block.%s;", c_var(c, stm->u.split.vars[i]), members[i]);

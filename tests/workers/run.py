@@ -557,9 +557,9 @@ def faults(flc, folder, command):
     built = subprocess.run(["cc", "-shared", "-fPIC", source, "-o", library, "-ldl", "-pthread"], capture_output=True, text=True)
     check(built.returncode == 0, built.stderr)
     command = command[:1] + ["-d", "#0,#0"] + command[1:] + ["-e", "differences"]
-    text = array(range(40), "i32")
+    text, large = array(range(40), "i32"), array(range(100000), "i32")
 
-    def run(at, lost, *settings):
+    def run(at, lost, text, *settings):
         environment = dict(os.environ, LD_PRELOAD=library, FAULTY_AT=str(at), FAULTY_REPORT=report)
         if lost:
             environment["FAULTY_LOST"] = "1"
@@ -567,16 +567,18 @@ def faults(flc, folder, command):
         with open(report, encoding="utf-8") as file:
             return done, [int(word) for word in file.read().split()]
 
-    good, (calls, _, alive, misuses) = run(0, False)
+    good, (calls, _, alive, misuses) = run(0, False, text)
     check(good.returncode == 0 and good.stdout and alive == 2 and misuses == 0, f"no fault: {good.stderr[:300]}")
-    measures = ["--param", "default_workers=262144"]  # what exchanges take, which calls OpenCL before all else
-    more = run(0, False, *measures)[1][0]
-    check(more > calls, f"{more} calls where exchanges are measured, {calls} otherwise")
+    # Enough for a split that depends on what exchanges take, which calls OpenCL.
+    measures = ["--param", "default_workers=262144", "-L"]
+    measured, (more, _, _, _) = run(0, False, large, *measures)
+    check("an exchange takes" in measured.stderr and more > calls, f"measured: {more} calls, {calls} otherwise, {measured.stderr[:300]}")
     for k in range(FAULTS + FAULTS // 4):
         at = 1 + (k * calls + k) // FAULTS if k < FAULTS else more * (k - FAULTS + 2) // FAULTS
-        done, (_, happened, alive, misuses) = run(at, k % 2, *(measures if k >= FAULTS else []))
+        expected, given = (good, [text]) if k < FAULTS else (measured, [large] + measures)
+        done, (_, happened, alive, misuses) = run(at, k % 2, *given)
         what = f"call {at} of {calls} fails: {done.stdout[:100]}{done.stderr[:300]}"
-        ended = done.stdout == "" and done.stderr.count("error:") == 1 if done.returncode else done.stdout == good.stdout
+        ended = done.stdout == "" and done.stderr.count("error:") == 1 if done.returncode else done.stdout == expected.stdout
         check(happened and ended and done.returncode in (0, 1), what)
         check(misuses == 0 and (alive <= 2 or k % 2), f"{alive} objects left, {misuses} misused; " + what)
 
