@@ -598,6 +598,7 @@ bool exp_has_bodies(const Exp *exp);
 bool exp_is_branch(const Exp *exp);  // runs one of its two bodies, once
 bool exp_is_parallel(const Exp *exp);  // a SOAC or a seg-op
 bool exp_is_soac(const Exp *exp);      // map .. filter
+bool exp_is_exchange(const Exp *exp);  // moves elements between workers
 bool exp_is_cheap(const Exp *exp);     // computed again rather than stored
 bool exp_is_table(const Exp *exp);     // a literal of constants alone
 bool exp_may_fail(const Exp *exp);     // traps, bounds, asserts at its own level

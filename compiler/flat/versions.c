@@ -55,15 +55,10 @@ static const Region *region_of_stm(Extract *x, const Stm *stm) {
 
 typedef Vec(const Region *) RegionVec;
 
-static bool moves_something(const Exp *exp) {
-  return exp->kind == EXP_GATHER || exp->kind == EXP_BORDER || exp->kind == EXP_FETCH ||
-         exp->kind == EXP_DELIVER;
-}
-
 static void seek_exchange(CoreVisitor *v, const Body *body) {
   bool *found = v->state;
   for (int i = 0; i < body->stm_count && !*found; i++)
-    *found = moves_something(body->stms[i].exp);
+    *found = exp_is_exchange(body->stms[i].exp);
   if (!*found) core_visit_body(v, body);
 }
 

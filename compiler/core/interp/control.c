@@ -283,8 +283,7 @@ static void gen_fetch(Gen *g, const Exp *exp, const Slot *to) {
 }
 
 static bool is_of_workers(const Exp *exp) {
-  return exp->kind == EXP_SPLIT || exp->kind == EXP_GATHER || exp->kind == EXP_BORDER ||
-         exp->kind == EXP_FETCH || exp->kind == EXP_DELIVER;
+  return exp->kind == EXP_SPLIT || exp_is_exchange(exp);
 }
 
 void gen_control_exp(Gen *g, const Exp *exp, const Slot *to) {

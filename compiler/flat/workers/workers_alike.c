@@ -148,9 +148,7 @@ static bool is_rounded(const Exp *e, bool fixed) {
 static void look_at(CoreVisitor *v, const Exp *e) {
   Looks *looks = v->state;
   looks->rounds |= is_rounded(e, looks->fixed);
-  looks->parallel |= e->kind == EXP_SEG || e->kind == EXP_SPLIT ||
-                     e->kind == EXP_GATHER || e->kind == EXP_FETCH ||
-                     e->kind == EXP_BORDER || e->kind == EXP_DELIVER;
+  looks->parallel |= e->kind == EXP_SEG || e->kind == EXP_SPLIT || exp_is_exchange(e);
   if (e->kind == EXP_CALL) v->body(v, e->u.call.function->body);
   core_visit_exp(v, e);
 }

@@ -1,8 +1,8 @@
 // split n if Par(..) >= main.workers_0
 //   =>  split n if Par(..) >= main.workers_0, n*8 bytes in 2 exchanges for 1 seg-op
 //
-// Needs: Flat with all exchanges in their places.   Keeps: everything else.   Why: when the program
-// starts it measures what exchanges take (runtime/price.h), and divides nothing that takes less.
+// Needs: Flat with all exchanges in their places.   Keeps: everything else.   Why: a program
+// measures what exchanges take (runtime/price.h), and divides nothing that takes less.
 //
 // What counts is the innermost loop in which the split divides something: rounds may be many.  An
 // estimate: of versions the first one is looked at, bytes count whose number is known before the
