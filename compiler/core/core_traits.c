@@ -13,7 +13,7 @@ typedef enum Trait {
   BRANCH = 32,
   PARALLEL = 64,
   IS_SOAC = 128,
-  EXCHANGE = 256,
+  MOVES = 256,
   SOAC = IS_SOAC | BODIES | PARALLEL,
 } Trait;
 
@@ -41,7 +41,7 @@ bool exp_has_bodies(const Exp *exp) { return has(exp, BODIES); }
 bool exp_is_branch(const Exp *exp) { return has(exp, BRANCH); }
 bool exp_is_parallel(const Exp *exp) { return has(exp, PARALLEL); }
 bool exp_is_soac(const Exp *exp) { return has(exp, IS_SOAC); }
-bool exp_is_exchange(const Exp *exp) { return has(exp, EXCHANGE); }
+bool exp_is_exchange(const Exp *exp) { return has(exp, MOVES); }
 
 // ---- what depends on operands
 
