@@ -47,13 +47,17 @@ RT_FN bool rt_pocl_is_compiled(const unsigned char *bytes, size_t length) {
 }
 
 // Does the code mention a function of OpenCL's?  Their names, and only theirs, begin with _Z and a
-// digit, and stand as they are in the bytes.
+// digit, and stand as they are in the bytes; so does the name of the source, which ends in chance
+// letters (tempfile_Z1abcd.cl).
 RT_FN bool rt_pocl_needs_library(const unsigned char *bytes, size_t length) {
+  static const char source[] = "tempfile";
+  const size_t before = sizeof source - 1;
   const unsigned char *end = bytes + length - 2;
   for (const unsigned char *at = bytes; at < end; at++) {
     at = (const unsigned char *)memchr(at, '_', (size_t)(end - at));
     if (!at) return false;
-    if (at[1] == 'Z' && at[2] >= '1' && at[2] <= '9') return true;
+    bool chance = (size_t)(at - bytes) >= before && memcmp(at - before, source, before) == 0;
+    if (!chance && at[1] == 'Z' && at[2] >= '1' && at[2] <= '9') return true;
   }
   return false;
 }

@@ -411,7 +411,27 @@ static void all_in_one_context(bool profiling, bool shared) {
   fl_context_config_free(cfg);
 }
 
+// The name of the source, which PoCL ends by chance, is no name of a function.
+static void names_of_the_library(void) {
+  static const struct {
+    const char *bytes;
+    bool needs;
+  } codes[] = {
+    { "floor_kernel_Zero/tmp/tempfile_aBcDeF.cl", false },
+    { "kernel_Z5floorf/tmp/tempfile_aBcDeF.cl", true },
+    { "kernel/tmp/tempfile_Z5abcd.cl", false },
+    { "kernel/tmp/tempfile_Z5abcd.cl_Z5floorf", true },
+    { "_Z5floorf", true },
+    { "_", false },
+  };
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    const unsigned char *bytes = (const unsigned char *)codes[i].bytes;
+    CHECK(rt_pocl_needs_library(bytes, strlen(codes[i].bytes) + 1) == codes[i].needs);
+  }
+}
+
 int main(void) {
+  names_of_the_library();
   all_in_one_context(false, true);
   all_in_one_context(false, false);
   all_in_one_context(true, true);
