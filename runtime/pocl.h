@@ -48,7 +48,7 @@ RT_FN bool rt_pocl_is_compiled(const unsigned char *bytes, size_t length) {
 
 // Does the code mention a function of OpenCL's?  Their names, and only theirs, begin with _Z and a
 // digit, and stand as they are in the bytes; so does the name of the source, which ends in chance
-// letters (tempfile_Z1abcd.cl).
+// letters (tempfile_Z1abcd).
 RT_FN bool rt_pocl_needs_library(const unsigned char *bytes, size_t length) {
   static const char source[] = "tempfile";
   const size_t before = sizeof source - 1;

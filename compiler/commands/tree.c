@@ -16,6 +16,8 @@ static const Option option_rows[] = {
     "to fit into local memory", NULL },
   { 't', 0, "tuning", "FILE",
     "thresholds, a line `name=value` each; default 32768 each, as Futhark has for GPUs", NULL },
+  RECIPE_OPTION,
+  OTHER_RECIPES_OPTION,
   FLATTEN_OPTIONS,
   WORKERS_OPTIONS,
   OPTIONS_END
@@ -25,7 +27,8 @@ static const Option option_rows[] = {
 typedef enum Format { FORMAT_TEXT, FORMAT_DOT, FORMAT_JSON } Format;
 
 typedef struct TreeOptions {
-  const char *entry, *data, *tuning;
+  const char *entry, *data, *tuning, *recipe;
+  bool other_recipes;
   Format format;
   FlattenOptions flatten;
 } TreeOptions;
@@ -70,11 +73,42 @@ static void print_tree(Text *t, const VersionTree *tree, const TreeOptions *o,
   }
 }
 
+// What kernels for CPUs choose from by parameters: SegOp -> RecipeGuards.
+static const Map *recipes_of(const ImpProgram *imp) {
+  Map *out = map_new(NULL);
+  for (int i = 0; i < imp->plan_count; i++) {
+    KernChoices choices = { 0 };
+    kern_plan_choices(imp->plans[i], &choices);
+    if (!choices.count) continue;
+    RecipeGuards *of = map_get(out, imp->planned[i]);
+    if (!of) map_put(out, imp->planned[i], of = new (RecipeGuards));
+    vec_each (const KernChoice *, choice, &choices)
+      vec_push(of, (RecipeGuard){ choice->parameter, choice->ways, choice->way_count });
+  }
+  return out;
+}
+
+// imp: the same program with kernels, if recipes are asked for; else NULL.
+static VersionTree drawn_tree(Compiler *c, const Core *core, int entry,
+                              const ImpProgram *imp) {
+  VersionTree tree = version_tree(c, (imp ? imp->flat : core)->entries[entry]);
+  if (imp) tree.recipes = recipes_of(imp);
+  return tree;
+}
+
+static int entry_number(const Core *core, const Entry *entry) {
+  int number = 0;
+  while (core->entries[number] != entry)
+    number++;
+  return number;
+}
+
 // One entry point, or all of them.
-static bool print_trees(Compiler *c, Text *t, const Core *core, const TreeOptions *o) {
+static bool print_trees(Compiler *c, Text *t, const Core *core, const ImpProgram *imp,
+                        const TreeOptions *o) {
   if (!o->entry && !o->data && core->entry_count != 1) {
     for (int i = 0; i < core->entry_count; i++) {
-      VersionTree tree = version_tree(c, core->entries[i]);
+      VersionTree tree = drawn_tree(c, core, i, imp);
       if (i) text_add(t, o->format == FORMAT_JSON ? ",\n" : "\n");
       print_tree(t, &tree, o, NULL);
     }
@@ -84,20 +118,23 @@ static bool print_trees(Compiler *c, Text *t, const Core *core, const TreeOption
   Decider d = { 0 };
   if (!entry) return false;
   if (o->data && !run_on_data(c, core, entry, o, &d)) return false;
-  VersionTree tree = version_tree(c, entry);
+  VersionTree tree = drawn_tree(c, core, entry_number(core, entry), imp);
   print_tree(t, &tree, o, &d);
   return true;
 }
 
 static int tree(Compiler *c, const char *path, const TreeOptions *o) {
   Program *program = program_read(c, path);
-  if (program) program->flatten = o->flatten;
-  bool ok = program && pipeline_run(c, program, NULL);
+  bool recipes = o->recipe || o->other_recipes;
+  bool ok = program && take_recipes(c, program, o->recipe);
+  if (ok) program->flatten = o->flatten;
+  if (ok && recipes) take_choices(program, &(Decider){ 0 }, o->other_recipes);
+  ok = ok && pipeline_run(c, program, recipes ? "imp" : NULL);
   Text *t = text_new();
   if (o->format == FORMAT_JSON)
     text_add(t, "{ \"schema\": \"flc-tree\", \"version\": 1, \"entries\": [\n");
   if (ok) command_warn_without_entries(c, program->core);
-  ok = ok && print_trees(c, t, program->core, o);
+  ok = ok && print_trees(c, t, program->core, program->imp[PROFILE_CPU], o);
   if (o->format == FORMAT_JSON) text_add(t, "\n] }\n");
   if (!diag_ok(c) || !ok) return 1;
   return fputs(text_str(t), stdout) == EOF;
@@ -123,6 +160,8 @@ static const char *set_tree_option(TreeOptions *o, int option) {
   case 'e': o->entry = optarg; return NULL;
   case 'd': o->data = optarg; return NULL;
   case 't': o->tuning = optarg; return NULL;
+  case OPTION_RECIPE: o->recipe = optarg; return NULL;
+  case OPTION_OTHER_RECIPES: o->other_recipes = true; return NULL;
   case 'f':
     return set_format(o, optarg)
                ? NULL

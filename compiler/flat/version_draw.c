@@ -74,6 +74,25 @@ static const char *leaf_text(const Region *leaf, bool ran) {
 
 // ---- text
 
+enum { WAY_WIDTH = 72 };
+
+// Below a leaf: which recipe its kernels go by.
+static void draw_recipes(Drawing *d, const char *prefix, const Region *leaf) {
+  RecipeGuards guards = version_recipes(d->tree, leaf);
+  for (int i = 0; i < guards.count; i++) {
+    const RecipeGuard *guard = &guards.at[i];
+    for (int k = 0; k < guard->way_count; k++) {
+      bool last = i == guards.count - 1 && k == guard->way_count - 1;
+      const char *way = guard->ways[k];
+      bool cut = strlen(way) > WAY_WIDTH;
+      add_line(d,
+               text_format("%s%s%s = %d", prefix, last ? "`-- " : "|-- ",
+                           guard->parameter, k + 1),
+               text_format("%.*s%s", WAY_WIDTH, way, cut ? ".." : ""));
+    }
+  }
+}
+
 static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran);
 
 static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last,
@@ -86,6 +105,7 @@ static void draw_node(Drawing *d, const char *prefix, const Region *region, bool
   if (region->kind == REGION_LEAF) {
     const char *what = version_only_moves(region->body) ? "workers" : "kernels";
     add_line(d, text_format("%s%s%s", prefix, corner, what), leaf_text(region, ran));
+    draw_recipes(d, text_format("%s%s", prefix, last ? "    " : "|   "), region);
     return;
   }
   add_line(
@@ -100,6 +120,7 @@ static void draw_branch(Drawing *d, const char *prefix, const char *label,
   bool last = *label == '`';
   if (region->kind == REGION_LEAF) {
     add_line(d, text_format("%s%s", prefix, label), leaf_text(region, ran));
+    draw_recipes(d, text_format("%s%s", prefix, last ? "    " : "|   "), region);
     return;
   }
   const char *of =
@@ -199,7 +220,7 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
   if (root->kind == REGION_SEQ)
     draw_children(&d, "", root, events != NULL);
   else if (root->kind == REGION_LEAF)
-    add_line(&d, "`-- kernels", leaf_text(root, events != NULL));
+    draw_node(&d, "", root, true, events != NULL);
   else {
     add_line(&d,
              root->kind == REGION_LOOP ? text_format("loop, %s", head(root->loc))
@@ -268,13 +289,26 @@ static int graph_parts(DotGraph *g, const Region *region, const char *label, boo
   return node;
 }
 
+static void graph_recipe(DotGraph *g, int leaf, const RecipeGuard *guard) {
+  int node = add_node(g, "diamond", guard->parameter, "", false);
+  add_edge(g, leaf, node, "");
+  for (int i = 0; i < guard->way_count; i++)
+    add_edge(g, node, add_node(g, "note", guard->ways[i], "", false),
+             text_format("%d", i + 1));
+}
+
+static int graph_leaf(DotGraph *g, const Region *leaf, bool ran) {
+  const char *name = leaf->version < 0 ? "kernels" : text_format("V%d", leaf->version);
+  int node = add_node(g, "box", name, leaf->code, ran && leaf->version >= 0);
+  RecipeGuards guards = version_recipes(g->drawing->tree, leaf);
+  vec_each (const RecipeGuard *, guard, &guards)
+    graph_recipe(g, node, guard);
+  return node;
+}
+
 static int graph_region(DotGraph *g, const Region *region, bool ran) {
   switch (region->kind) {
-  case REGION_LEAF: {
-    const char *name =
-        region->version < 0 ? "kernels" : text_format("V%d", region->version);
-    return add_node(g, "box", name, region->code, ran && region->version >= 0);
-  }
+  case REGION_LEAF: return graph_leaf(g, region, ran);
   case REGION_SEQ: return graph_parts(g, region, "in sequence", ran);
   case REGION_LOOP: return graph_parts(g, region, "loop", ran);
   case REGION_IF: return graph_parts(g, region, "if", ran);

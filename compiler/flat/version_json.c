@@ -106,6 +106,31 @@ static uint64_t code_hash(const Body *body) {
   return hash;
 }
 
+// { "name": "main.segmap.recipe", "guard": "recipe", "ways": ["split n by 8; bind n to reg", ...] }
+static void add_recipe_guard(Json *j, const RecipeGuard *guard) {
+  text_add(j->t, "{ \"name\": ");
+  add_string(j->t, guard->parameter);
+  add_key(j, "guard");
+  add_string(j->t, "recipe");
+  add_key(j, "ways");
+  for (int i = 0; i < guard->way_count; i++) {
+    text_add(j->t, i ? ", " : "[");
+    add_string(j->t, guard->ways[i]);
+  }
+  text_add(j->t, "] }");
+}
+
+static void add_recipes(Json *j, const Region *leaf) {
+  RecipeGuards guards = version_recipes(j->tree, leaf);
+  if (!guards.count) return;
+  add_key(j, "recipes");
+  for (int i = 0; i < guards.count; i++) {
+    text_add(j->t, i ? ", " : "[");
+    add_recipe_guard(j, &guards.at[i]);
+  }
+  text_add(j->t, "]");
+}
+
 static void add_leaf_object(Json *j, const Region *leaf) {
   add_key(j, "version");
   if (leaf->version < 0)
@@ -115,6 +140,7 @@ static void add_leaf_object(Json *j, const Region *leaf) {
   add_key(j, "code");
   add_string(j->t, leaf->code);
   text_printf(j->t, ", \"hash\": \"%016" PRIx64 "\"", code_hash(leaf->body));
+  add_recipes(j, leaf);
 }
 
 static void add_part(Json *j, const char *key, const Region *part) {

@@ -92,6 +92,29 @@ static const Region *region_of_body(Extract *x, const Body *body, bool is_versio
                   .part_count = parts.count, .loc = parts.at[0]->loc, .version = -1);
 }
 
+typedef struct SeekRecipes {
+  const Map *recipes;
+  RecipeGuards found;
+} SeekRecipes;
+
+static void seek_recipes(CoreVisitor *v, const Body *body) {
+  SeekRecipes *seek = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    RecipeGuards *of = exp->kind == EXP_SEG ? map_get(seek->recipes, exp->u.seg) : NULL;
+    for (int k = 0; of && k < of->count; k++)
+      vec_push(&seek->found, of->at[k]);
+  }
+  core_visit_body(v, body);
+}
+
+RecipeGuards version_recipes(const VersionTree *tree, const Region *leaf) {
+  SeekRecipes seek = { .recipes = tree->recipes };
+  CoreVisitor v = { .body = seek_recipes, .state = &seek };
+  if (tree->recipes) seek_recipes(&v, leaf->body);
+  return seek.found;
+}
+
 static void count_code(CoreVisitor *v, const Body *body) {
   VersionTree *tree = v->state;
   tree->stm_count += body->stm_count;

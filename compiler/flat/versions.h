@@ -6,6 +6,7 @@
 // leaf that is a whole branch of a guard is a version and has a number, V0, V1, ... in the order in
 // which they are drawn.  docs/tree-schema.md describes the JSON form.
 #pragma once
+#include "base/map.h"
 #include "core/core.h"
 
 // Futhark's default threshold on a GPU, which the interpreter follows, too.
@@ -31,6 +32,14 @@ typedef struct Region {
   int version;       // -1: no version of its own
 } Region;
 
+// A kernel with several recipes, one of which its parameter picks: a guard of kind `recipe`.
+typedef struct RecipeGuard {
+  const char *parameter;    // "main.segmap.recipe"
+  const char *const *ways;  // each with its steps, "split n by 8; bind n to reg"
+  int way_count;
+} RecipeGuard;
+typedef Vec(RecipeGuard) RecipeGuards;
+
 typedef struct SizeNames SizeNames;  // how the sizes of an entry are called
 
 typedef struct VersionTree {
@@ -40,6 +49,7 @@ typedef struct VersionTree {
   int version_count, guard_count;
   int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
   Vec(const Exp *) splits;      // in programs for several workers (workers.h)
+  const Map *recipes;  // SegOp -> RecipeGuards, if kernels have several; NULL: not asked for
 } VersionTree;
 
 // The tree of one entry point of Flat.
@@ -51,6 +61,9 @@ typedef struct PathStep {
   bool first;  // the first branch
 } PathStep;
 typedef Vec(PathStep) StepVec;
+
+// The kernels with several recipes of a version or run of kernels, in order.
+RecipeGuards version_recipes(const VersionTree *tree, const Region *leaf);
 
 // Do workers exchange something in it, beside no kernel?
 bool version_only_moves(const Body *body);

@@ -416,6 +416,7 @@ typedef struct ImpProgram {
   const TuningParam *tuning;
   int tuning_count;
   const KernPlan *const *plans;  // in order of the seg-ops
+  const SegOp *const *planned;   // which those are
   int plan_count;
   const CopyNote *copies;  // for --explain-copies
   int copy_count;

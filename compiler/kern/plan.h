@@ -129,6 +129,14 @@ bool kern_see_renamed(KernHost host, const Stm *stm);
 
 // The plan as recipes that `--recipe` can read, with the kernels as comments.
 void kern_print_plan(Text *t, const KernPlan *plan);
+// A parameter NAME.recipe of the plan or of its parts, and what it chooses from.
+typedef struct KernChoice {
+  const char *parameter;
+  const char *const *ways;  // each "step; step; ..": what is tried first with 1, 2, ..
+  int way_count;
+} KernChoice;
+typedef Vec(KernChoice) KernChoices;
+void kern_plan_choices(const KernPlan *plan, KernChoices *out);
 // Why it is as it is (explain.c).
 void kern_explain_plan(Text *t, const KernPlan *plan);
 // What recipes call the entry point's next seg-op of a kind: main.segmap, main.segmap_2, ..

@@ -8,6 +8,7 @@ trap 'rm -rf "$folder"' EXIT
 cd "$folder" || exit 1
 cp "$root/tests/rules/g3-matrix-multiplication.fl" p.fl
 echo '[[1, 2], [3, 4]] [[5, 6], [7, 8]]' > p.in
+echo 'kernel main.nothing' > nothing.recipe
 printf -- '-- thresholds\nmain.top_0=2\n' > p.tuning
 
 # expect STATUS PATTERN ARGUMENT...: the outcome of `flc ARGUMENT...` with p.in as its input.
@@ -32,6 +33,13 @@ expect 0 'label="yes: blocks of n"' tree p.fl --workers --format dot
 expect 0 '"expr": \["\*", \["\*", "n", "p"\], "m"\]' tree p.fl --format json
 "$flc" tree p.fl --format json --data p.in 2> /dev/null | python3 -m json.tool > /dev/null ||
   { echo 'FAIL: bad JSON'; failures=$((failures + 1)); }
+expect 0 '"guard": "recipe", "ways": \["split ' tree p.fl --format json --other-recipes
+expect 0 'V0  segmap1<n> \(all sequential\)$' tree p.fl --other-recipes
+expect 0 '^\|   \|-- main.segmap.recipe = 1 +[a-z]' tree p.fl --other-recipes
+expect 0 'label="main.segmap_2.recipe"' tree p.fl --other-recipes --format dot
+printf 'kernel main.segmap_3\n  split p by 16 overlap\n  bind p to lane\nor\n  split n by 2 overlap\n  permute p n\n  bind n to reg\n' > p.recipe
+expect 0 '^    \|   `-- main.segmap_3.recipe = 2 +split n by 2 overlap; permute p n; bind n to reg$' tree p.fl --recipe p.recipe
+expect 1 'has no kernel .*main.nothing' tree p.fl --recipe nothing.recipe
 expect 0 '^main: 1 version, 0 guards$' tree p.fl --flatten=full
 expect 0 'segred1<n,p,m>$' tree p.fl --flatten=full
 expect 0 'V0  segmap1<n,p> redomap$' tree p.fl --flatten=moderate

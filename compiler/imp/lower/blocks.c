@@ -151,7 +151,7 @@ bool lower_block_segmap(Code *host, const Stm *stm) {
                            seg.kind);
   const KernPlan *plan = kern_schedule_groups(host->lower->c, &seg);
   if (!plan || !suits_plan(host, stm, plan)) return false;
-  vec_push(&host->lower->plans, plan);
+  lower_note_plan(host->lower, stm->exp->u.seg, plan);
   Map *memory = map_new(NULL);
   const Arr **outs = bind_block_outs(host, stm, &seg, memory);
   lower_group_plans(host, stm, plan, memory, outs);

@@ -327,6 +327,7 @@ ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook
   program->tuning = lower.tuning.at;
   program->tuning_count = lower.tuning.count;
   program->plans = lower.plans.at;
+  program->planned = lower.planned.at;
   program->plan_count = lower.plans.count;
   program->copies = lower.copies.at;
   program->copy_count = lower.copies.count;

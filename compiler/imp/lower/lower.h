@@ -26,6 +26,7 @@ typedef struct Lower {
   Vec(TuningParam) tuning;
   CopyNotes copies;
   Vec(const KernPlan *) plans;
+  Vec(const SegOp *) planned;  // what each of them is for
   bool failed;
 } Lower;
 
@@ -402,6 +403,8 @@ void lower_group_segmap(Code *host, const Stm *stm);
 
 // A seg-op through Kern (plan.c).
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position);
+// The program keeps what is decided for a seg-op.
+void lower_note_plan(Lower *lower, const SegOp *seg, const KernPlan *plan);
 
 bool seg_commutes(const SegOp *seg);  // all of its operators
 

@@ -263,6 +263,11 @@ static const ImpExp *landed(Code *host, const Stm *stm, const KernSeg *seg) {
   return all;
 }
 
+void lower_note_plan(Lower *lower, const SegOp *seg, const KernPlan *plan) {
+  vec_push(&lower->plans, plan);
+  vec_push(&lower->planned, seg);
+}
+
 typedef struct SegKernels {
   const SegOp *op;
   Map *memory;
@@ -274,7 +279,7 @@ static void lower_seg_kernels(Code *host, const KernSeg *seg, void *state) {
   KernCode kc = host_code(host, s->memory);
   if (!book_mentions(lower->book, seg->name) && lower_permuted(&kc, seg->kern)) return;
   const KernPlan *plan = kern_schedule(lower->c, lower->book, seg);
-  vec_push(&lower->plans, plan);
+  lower_note_plan(lower, s->op, plan);
   lower_plan(host, plan, partials_key(s->op), s->memory);
 }
 
