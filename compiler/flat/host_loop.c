@@ -54,18 +54,18 @@ static const Exp *host_loop(const Stm *stm, const Body *flat) {
 static void in_one_item(Flatten *fl, const Goal *goal, Builder *b, Atom *out) {
   static const SegOp item = { .kind = SEG_MAP, .level = 1 };
   const Stm *stm = goal->stm;
-  bool room = flatten_finds_sizes(stm);
+  const Atom *rooms = flatten_finds_sizes(stm) ? flatten_rooms(b, stm) : NULL;
   const Body *body =
-      room ? flatten_loop_in_room(fl, stm) : flatten_loop_with_starts(fl, stm);
+      rooms ? flatten_loop_in_room(fl, stm, rooms) : flatten_loop_with_starts(fl, stm);
   body = core_rename_body(fl->c, subst_new(), body);
   const SegOp *seg = nest_manifest(fl->c, nest_level(NULL, atom_i64(1)), &item, body);
   core_let_n(b, stm->binders[0]->name, exp_seg(seg), out);
   Atom first = atom_i64(0);
   for (int i = 0; i < stm->binder_count; i++)
     out[i] = core_let(b, stm->binders[i]->name, exp_index(out[i], &first, 1, false));
-  if (!room) return;
+  if (!rooms) return;
   flatten_trace(fl, "shorter", stm);
-  flatten_out_of_room(fl, goal, b, out);
+  flatten_out_of_room(fl, goal, b, rooms, out);
 }
 
 // The number of elements in the arrays that go into the first round.

@@ -40,8 +40,8 @@ const Body *flatten_loop_with_starts(Flatten *fl, const Stm *loop) {
   return core_body(&b, body->results, body->result_count);
 }
 
-const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop,
-                                  Builder *b) {
+// Makes them, as the substitution says.
+static Subst *starts_on_host(Flatten *fl, const Goal *goal, Builder *b) {
   Builder core = builder_new(fl->c, goal->stm->loc);
   StartVec starts = starts_of(fl, goal->stm);
   Atom *made = new_array(Atom, starts.count + 1);
@@ -56,5 +56,17 @@ const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop
   core_add_body(b, flat);
   for (int i = 0; i < starts.count; i++)
     subst_put(subst, starts.at[i].binders[0], flat->results[i]);
-  return core_rename_exp(fl->c, subst, loop);
+  return subst;
+}
+
+const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop,
+                                  Builder *b) {
+  return core_rename_exp(fl->c, starts_on_host(fl, goal, b), loop);
+}
+
+void flatten_inits_on_host(Flatten *fl, const Goal *goal, Builder *b, Atom *inits) {
+  const Exp *loop = goal->stm->exp;
+  const Subst *starts = starts_on_host(fl, goal, b);
+  for (int i = 0; i < loop->u.loop.param_count; i++)
+    inits[i] = subst_atom(starts, loop->u.loop.inits[i]);
 }

@@ -255,14 +255,25 @@ static bool most_of_body(RoundWork *w, const Body *body, const SizeExp **most) {
   return true;
 }
 
+// Has it a size that the loop carries?
+static bool changes_size(const Exp *loop, CoreType type) {
+  for (int d = 0; d < type.rank; d++)
+    for (int i = 0; i < loop->u.loop.param_count; i++)
+      if (atom_equal(type.dims[d], atom_var(loop->u.loop.params[i]))) return true;
+  return false;
+}
+
 // The most elements that an array has which the loop carries: slices of it, say, are no longer.
+// Of a while loop those whose size changes: as long as they are short, one item will run it.
 static const SizeExp *most_carried(RoundWork *w, const Exp *loop) {
-  const SizeExp *most = NULL, *count;
+  const SizeExp *most = NULL, *changing = NULL, *count;
   for (int i = 0; i < loop->u.loop.param_count; i++) {
     CoreType type = loop->u.loop.params[i]->type;
-    if (type.rank > 0 && elements(w, type, &count)) most = the_larger(most, count);
+    if (type.rank == 0 || !elements(w, type, &count)) continue;
+    most = the_larger(most, count);
+    if (changes_size(loop, type)) changing = the_larger(changing, count);
   }
-  return most;
+  return changing && loop->u.loop.form == CORE_WHILE ? changing : most;
 }
 
 const SizeExp *flat_round_work(Builder *b, const Exp *loop) {

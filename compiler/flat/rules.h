@@ -152,6 +152,8 @@ const Body *flatten_loop_with_starts(Flatten *fl, const Stm *loop);
 // flattened, in terms of that; renamed.
 const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop,
                                   Builder *b);
+// What the goal's loop begins with, in terms of that.
+void flatten_inits_on_host(Flatten *fl, const Goal *goal, Builder *b, Atom *inits);
 
 // ---- loops that find out the sizes of their results (shorter_loop.c)
 
@@ -159,12 +161,15 @@ const Exp *flatten_starts_on_host(Flatten *fl, const Goal *goal, const Exp *loop
 bool flatten_finds_sizes(const Stm *loop);
 // Do those sizes look as if they were at most those before the loop?  Also if there are none.
 bool flatten_gets_shorter(const Stm *loop);
-// The loop for one item: found sizes, and arrays as large as before the loop that begin with what
-// it made, or as much of that as they have room for.  Not renamed.
-const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop);
-// `out`: what that item has made; becomes the results of the goal's loop, which the host runs once
-// more if there was no room.
-void flatten_out_of_room(Flatten *fl, const Goal *goal, Builder *b, Atom *out);
+// For each size that the loop finds how many elements there is room for, one per result.
+Atom *flatten_rooms(Builder *b, const Stm *loop);
+// The loop for one item, as long as its rounds are short: found sizes, and arrays with room that
+// begin with what it made, or as much of that as fits in.  Not renamed.
+const Body *flatten_loop_in_room(Flatten *fl, const Stm *loop, const Atom *rooms);
+// `out`: what that item has made; becomes the results of the goal's loop, with which the host goes
+// on, or which it runs once more if there was no room.
+void flatten_out_of_room(Flatten *fl, const Goal *goal, Builder *b, const Atom *rooms,
+                         Atom *out);
 
 // The surgery of G7.
 void flatten_interchange_loop(Flatten *fl, const Goal *goal, Atom *out);
