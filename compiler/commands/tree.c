@@ -50,8 +50,10 @@ static bool run_on_data(Compiler *c, const Core *core, const Entry *entry,
   const Value **inputs = read_data(c, entry, o->data);
   if (!inputs) return false;
   c->phase = "tree";
-  InterpResult result = interp_run(
-      c, core, entry, inputs, (InterpOptions){ .decide = decider_decide, .state = d });
+  InterpOptions how = { .decide = decider_decide,
+                        .meet_split = decider_meet_split,
+                        .state = d };
+  InterpResult result = interp_run(c, core, entry, inputs, how);
   if (!result.ok) error(c, result.loc, "%s", result.message);
   vec_each (Threshold *, t, &d->tuning)
     if (!t->used)

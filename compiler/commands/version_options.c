@@ -165,13 +165,13 @@ bool decider_read_beside(Compiler *c, Decider *d, const char *source,
 
 // ---- deciding
 
-static int64_t threshold_of(Decider *d, Name guard) {
+static int64_t threshold_of(Decider *d, Name guard, int64_t usual) {
   vec_each (Threshold *, t, &d->tuning) {
     if (strcmp(t->name, guard) != 0) continue;
     t->used = true;
     return t->value;
   }
-  return VERSION_DEFAULT_THRESHOLD;
+  return usual;
 }
 
 static void note_event(Decider *d, GuardEvent event) {
@@ -183,18 +183,24 @@ static void note_event(Decider *d, GuardEvent event) {
   vec_push(&d->events, event);
 }
 
-int decider_decide(void *state, const Exp *exp, int64_t par) {
-  Decider *d = state;
-  if (exp->kind != EXP_GUARD) return -1;
-  Name guard = exp->u.guard.guard->name;
+static bool meet_guard(Decider *d, Name guard, int64_t par, int64_t usual) {
   GuardEvent event = {
-    .guard = guard, .par = par, .threshold = threshold_of(d, guard), .count = 1
+    .guard = guard, .par = par, .threshold = threshold_of(d, guard, usual), .count = 1
   };
   event.first = par >= event.threshold;
   vec_each (PathStep *, step, &d->forced)
     if (step->guard == guard) event.first = step->first;
   note_event(d, event);
   return event.first;
+}
+
+int decider_decide(void *state, const Exp *exp, int64_t par) {
+  if (exp->kind != EXP_GUARD) return -1;
+  return meet_guard(state, exp->u.guard.guard->name, par, VERSION_DEFAULT_THRESHOLD);
+}
+
+void decider_meet_split(void *state, const Exp *split, int64_t par) {
+  meet_guard(state, split->u.split.guard->name, par, VERSION_DEFAULT_SPLIT);
 }
 
 const char *profile_option(const char *name, Profile *out) {

@@ -124,3 +124,5 @@ bool decider_read_beside(Compiler *c, Decider *d, const char *source, const char
 
 // InterpOptions.decide, with a Decider as its state.
 int decider_decide(void *state, const Exp *exp, int64_t par);
+// InterpOptions.meet_split, likewise: notes what it would be.
+void decider_meet_split(void *state, const Exp *split, int64_t par);

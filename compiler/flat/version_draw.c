@@ -17,6 +17,7 @@ typedef struct Drawing {
   const VersionTree *tree;
   const EventVec *events;
   Vec(DrawnLine) lines;
+  SplitVec drawn, open;  // so far; above the region that is drawn
 } Drawing;
 
 enum { SOURCE_WIDTH = 48, LEFT_WIDTH = 56 };
@@ -72,6 +73,44 @@ static const char *leaf_text(const Region *leaf, bool ran) {
   return text_format("V%d  %s%s", leaf->version, leaf->code, ran ? "  <== runs" : "");
 }
 
+// ---- splits
+
+// Is it one that callers have made?
+static bool is_always(const Guard *guard) {
+  return guard->par->kind == SIZE_EXP_ATOM &&
+         atom_equal(guard->par->atom, atom_i64(INT64_MAX));
+}
+
+// What is exchanged for a split.
+static const char *price(const Drawing *d, const Guard *guard) {
+  if (!guard->exchanges) return "";
+  const char *bytes = guard->moved ? version_size_text(d->tree->sizes, guard->moved) : "";
+  return text_format(", for %d exchange%s%s%s%s", guard->exchanges,
+                     guard->exchanges == 1 ? "" : "s", *bytes ? " of " : "", bytes,
+                     *bytes ? " bytes" : "");
+}
+
+// What a split asks for; in full where it is first drawn.
+static const char *split_text(Drawing *d, const Exp *split) {
+  const Guard *guard = split->u.split.guard;
+  const char *blocks = text_format(
+      "blocks of %s", version_size_name(d->tree->sizes, split->u.split.width));
+  bool again = version_has_split(&d->drawn, split);
+  if (!again) vec_push(&d->drawn, split);
+  if (is_always(guard)) return text_format("%s: always", blocks);
+  if (again) return text_format("%s: %s, as above", blocks, guard->name);
+  return text_format("%s: %s: %s%s%s", blocks, guard->name, condition(d, guard),
+                     price(d, guard), events_text(d, guard));
+}
+
+// A split of the region above which its node is still to be drawn.  What is in sequence has those
+// of its parts.
+static const Exp *next_split(const Drawing *d, const Region *region) {
+  vec_each (const Exp *const *, split, &region->splits)
+    if (region->kind != REGION_SEQ && !version_has_split(&d->open, *split)) return *split;
+  return NULL;
+}
+
 // ---- text
 
 enum { WAY_WIDTH = 72 };
@@ -93,6 +132,8 @@ static void draw_recipes(Drawing *d, const char *prefix, const Region *leaf) {
   }
 }
 
+static void draw_parts(Drawing *d, const char *prefix, const Region *const *parts,
+                       int count, bool ran);
 static void draw_children(Drawing *d, const char *prefix, const Region *region, bool ran);
 
 static void draw_node(Drawing *d, const char *prefix, const Region *region, bool last,
@@ -117,14 +158,15 @@ static void draw_node(Drawing *d, const char *prefix, const Region *region, bool
 // A branch of a guard or an if: on the line of its label if it is a leaf.
 static void draw_branch(Drawing *d, const char *prefix, const char *label,
                         const Region *region, bool ran) {
-  bool last = *label == '`';
-  if (region->kind == REGION_LEAF) {
+  bool last = *label == '`', divided = next_split(d, region) != NULL;
+  if (region->kind == REGION_LEAF && !divided) {
     add_line(d, text_format("%s%s", prefix, label), leaf_text(region, ran));
     draw_recipes(d, text_format("%s%s", prefix, last ? "    " : "|   "), region);
     return;
   }
-  const char *of =
-      region->kind == REGION_GUARD ? text_format(" of %s", head(region->loc)) : "";
+  const char *of = region->kind == REGION_GUARD && !divided
+                       ? text_format(" of %s", head(region->loc))
+                       : "";
   add_line(d, text_format("%s%s%s", prefix, label, of), NULL);
   draw_children(d, text_format("%s%s", prefix, last ? "    " : "|   "), region, ran);
 }
@@ -151,16 +193,41 @@ static void draw_guards(Drawing *d, const char *prefix, const Region *region, bo
     draw_branch(d, prefix, last_labels[guard->kind], rest, ran);
 }
 
+// What one split divides hangs on its node, in which workers have blocks if it is taken, else one
+// has all.
+static void draw_parts(Drawing *d, const char *prefix, const Region *const *parts,
+                       int count, bool ran) {
+  for (int i = 0, end; i < count; i = end) {
+    const Exp *split = next_split(d, parts[i]);
+    end = i + 1;
+    while (split && end < count && version_has_split(&parts[end]->splits, split))
+      end++;
+    bool last = end == count;
+    if (!split) {
+      draw_node(d, prefix, parts[i], last, ran);
+      continue;
+    }
+    add_line(d,
+             text_format("%s%s%s", prefix, last ? "`-- " : "|-- ", split_text(d, split)),
+             NULL);
+    vec_push(&d->open, split);
+    draw_parts(d, text_format("%s%s", prefix, last ? "    " : "|   "), parts + i, end - i,
+               ran);
+    d->open.count--;
+  }
+}
+
 static void draw_children(Drawing *d, const char *prefix, const Region *region,
                           bool ran) {
+  if (next_split(d, region)) {
+    draw_parts(d, prefix, &region, 1, ran);
+    return;
+  }
   switch (region->kind) {
   case REGION_LEAF: draw_node(d, prefix, region, true, ran); return;
   case REGION_LOOP: draw_children(d, prefix, region->parts[0], ran); return;
   case REGION_GUARD: draw_guards(d, prefix, region, ran); return;
-  case REGION_SEQ:
-    for (int i = 0; i < region->part_count; i++)
-      draw_node(d, prefix, region->parts[i], i == region->part_count - 1, ran);
-    return;
+  case REGION_SEQ: draw_parts(d, prefix, region->parts, region->part_count, ran); return;
   case REGION_IF:
     draw_branch(d, prefix, "|-- then", region->parts[0], ran);
     draw_branch(d, prefix, "`-- else", region->parts[1], ran);
@@ -183,41 +250,13 @@ static void add_lines(Text *t, const Drawing *d) {
   }
 }
 
-// Is it one that callers have made?
-static bool is_always(const Guard *guard) {
-  return guard->par->kind == SIZE_EXP_ATOM &&
-         atom_equal(guard->par->atom, atom_i64(INT64_MAX));
-}
-
-// What is exchanged for a split.
-static const char *price(const Drawing *d, const Guard *guard) {
-  if (!guard->exchanges) return "";
-  const char *bytes = guard->moved ? version_size_text(d->tree->sizes, guard->moved) : "";
-  return text_format(", for %d exchange%s%s%s%s", guard->exchanges,
-                     guard->exchanges == 1 ? "" : "s", *bytes ? " of " : "", bytes,
-                     *bytes ? " bytes" : "");
-}
-
-// What a split asks for.
-static void draw_split(Text *t, const Drawing *d, const Exp *split) {
-  const Guard *guard = split->u.split.guard;
-  const char *width = version_size_name(d->tree->sizes, split->u.split.width);
-  if (is_always(guard))
-    text_printf(t, "blocks of %s: always\n", width);
-  else
-    text_printf(t, "blocks of %s: %s: %s%s\n", width, guard->name, condition(d, guard),
-                price(d, guard));
-}
-
 void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events) {
   text_printf(t, "%s: %d version%s, %d guard%s\n", tree->entry->name, tree->version_count,
               tree->version_count == 1 ? "" : "s", tree->guard_count,
               tree->guard_count == 1 ? "" : "s");
   Drawing d = { .tree = tree, .events = events };
-  vec_each (const Exp *const *, split, &tree->splits)
-    draw_split(t, &d, *split);
   const Region *root = tree->root;
-  if (root->kind == REGION_SEQ)
+  if (root->kind == REGION_SEQ || next_split(&d, root))
     draw_children(&d, "", root, events != NULL);
   else if (root->kind == REGION_LEAF)
     draw_node(&d, "", root, true, events != NULL);
@@ -228,6 +267,9 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
              NULL);
     draw_children(&d, "", root, events != NULL);
   }
+  vec_each (const Exp *const *, split, &tree->splits)  // nothing runs by them
+    if (!version_has_split(&d.drawn, *split))
+      text_printf(t, "%s\n", split_text(&d, *split));
   add_lines(t, &d);
 }
 
@@ -235,7 +277,7 @@ void version_tree_text(Text *t, const VersionTree *tree, const EventVec *events)
 
 typedef struct DotGraph {
   Text *t;
-  const Drawing *drawing;
+  Drawing *drawing;
   int next;
 } DotGraph;
 
@@ -306,7 +348,26 @@ static int graph_leaf(DotGraph *g, const Region *leaf, bool ran) {
   return node;
 }
 
+// Blocks or all rows, for what comes next: both go to the node below.
+static int graph_split(DotGraph *g, const Exp *split, const Region *region, bool ran) {
+  Drawing *d = g->drawing;
+  const Guard *guard = split->u.split.guard;
+  const char *width = version_size_name(d->tree->sizes, split->u.split.width);
+  const char *asks =
+      is_always(guard) ? "always"
+                       : text_format("%s%s", condition(d, guard), events_text(d, guard));
+  int node = add_node(g, "diamond", guard->name, asks, ran);
+  vec_push(&d->open, split);
+  int below = graph_region(g, region, ran);
+  d->open.count--;
+  add_edge(g, node, below, text_format("yes: blocks of %s", width));
+  if (!is_always(guard)) add_edge(g, node, below, "no");
+  return node;
+}
+
 static int graph_region(DotGraph *g, const Region *region, bool ran) {
+  const Exp *split = next_split(g->drawing, region);
+  if (split) return graph_split(g, split, region, ran);
   switch (region->kind) {
   case REGION_LEAF: return graph_leaf(g, region, ran);
   case REGION_SEQ: return graph_parts(g, region, "in sequence", ran);
@@ -317,25 +378,11 @@ static int graph_region(DotGraph *g, const Region *region, bool ran) {
   return -1;
 }
 
-// Blocks or all rows, for what comes next: both go to the node below.
-static void graph_splits(DotGraph *g) {
-  const VersionTree *tree = g->drawing->tree;
-  vec_each (const Exp *const *, split, &tree->splits) {
-    const Guard *guard = (*split)->u.split.guard;
-    const char *width = version_size_name(tree->sizes, (*split)->u.split.width);
-    const char *asks = is_always(guard) ? "always" : condition(g->drawing, guard);
-    int node = add_node(g, "diamond", guard->name, asks, false);
-    add_edge(g, node, node + 1, text_format("yes: blocks of %s", width));
-    if (!is_always(guard)) add_edge(g, node, node + 1, "no");
-  }
-}
-
 void version_tree_dot(Text *t, const VersionTree *tree, const EventVec *events) {
   Drawing drawing = { .tree = tree, .events = events };
   DotGraph g = { .t = t, .drawing = &drawing };
   text_printf(t, "digraph \"%s\" {\n  node [fontname=\"monospace\", fontsize=10];\n",
               tree->entry->name);
-  graph_splits(&g);
   graph_region(&g, tree->root, events != NULL);
   text_add(t, "}\n");
 }

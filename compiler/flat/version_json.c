@@ -161,12 +161,25 @@ static void add_parts(Json *j, const Region *region) {
   text_add(j->t, "]");
 }
 
+// The names of what divides it.
+static void add_split_names(Json *j, const Region *region) {
+  if (!region->splits.count) return;
+  add_key(j, "splits");
+  text_add(j->t, "[");
+  for (int i = 0; i < region->splits.count; i++) {
+    if (i) text_add(j->t, ", ");
+    add_string(j->t, region->splits.at[i]->u.split.guard->name);
+  }
+  text_add(j->t, "]");
+}
+
 static void add_region(Json *j, const Region *region) {
   static const char *const kinds[] = {
     [REGION_LEAF] = "leaf", [REGION_SEQ] = "seq",     [REGION_LOOP] = "loop",
     [REGION_IF] = "if",     [REGION_GUARD] = "guard",
   };
   text_printf(j->t, "{ \"kind\": \"%s\"", kinds[region->kind]);
+  add_split_names(j, region);
   text_indent(j->t, 2);
   switch (region->kind) {
   case REGION_LEAF: add_leaf_object(j, region); break;
@@ -208,6 +221,7 @@ static void add_splits(Json *j) {
       add_key(j, "moved");
       add_size_text(j, guard->moved);
     }
+    add_events(j, guard);
     text_add(j->t, " }");
   }
   text_add(j->t, "],");

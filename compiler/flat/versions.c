@@ -6,6 +6,7 @@
 
 typedef struct Extract {
   VersionTree *tree;
+  Map *makers;  // Var -> Exp: the split that gives it
 } Extract;
 
 static const Region *region_of_body(Extract *x, const Body *body, bool is_version);
@@ -30,11 +31,90 @@ static bool body_has_guard(const Body *body) {
   return false;
 }
 
+// ---- what divides it
+
+static void note_splits(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    for (int k = 0; body->stms[i].exp->kind == EXP_SPLIT && k < SPLIT_RESULTS; k++)
+      map_put(v->state, body->stms[i].binders[k], body->stms[i].exp);
+  core_visit_body(v, body);
+}
+
+static Map *makers_in(const Body *body) {
+  Map *makers = map_new(NULL);
+  CoreVisitor v = { .body = note_splits, .state = makers };
+  note_splits(&v, body);
+  return makers;
+}
+
+bool version_has_split(const SplitVec *splits, const Exp *split) {
+  for (int i = 0; i < splits->count; i++)
+    if (splits->at[i] == split) return true;
+  return false;
+}
+
+static void add_split(SplitVec *splits, const Exp *split) {
+  if (split && !version_has_split(splits, split)) vec_push(splits, split);
+}
+
+typedef struct SplitSearch {
+  const Map *makers;
+  SplitVec found;
+} SplitSearch;
+
+// Those of seg-ops and of exchanges.
+static void seek_splits(CoreVisitor *v, const Body *body) {
+  SplitSearch *search = v->state;
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    if (exp->kind != EXP_SEG && !exp_is_exchange(exp)) continue;
+    VarVec mentioned = core_free_exp(exp);
+    for (int k = 0; k < mentioned.count; k++)
+      add_split(&search->found, map_get(search->makers, mentioned.at[k]));
+  }
+  core_visit_body(v, body);
+}
+
+static SplitVec splits_of_leaf(const Extract *x, const Body *body) {
+  SplitSearch search = { .makers = x->makers };
+  CoreVisitor v = { .body = seek_splits, .state = &search };
+  if (x->tree->splits.count) seek_splits(&v, body);
+  return search.found;
+}
+
+static SplitVec splits_of_parts(const Region *const *parts, int count) {
+  SplitVec all = { 0 };
+  for (int i = 0; i < count; i++)
+    vec_each (const Exp *const *, split, &parts[i]->splits)
+      add_split(&all, *split);
+  return all;
+}
+
+static void seek_split(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++)
+    if (body->stms[i].exp->kind == EXP_SPLIT)
+      vec_push((SplitVec *)v->state, body->stms[i].exp);
+  core_visit_body(v, body);
+}
+
+// Of a statement with these parts: not those which it makes anew.
+static SplitVec splits_around(const Stm *stm, const Region *const *parts, int count) {
+  SplitVec all = splits_of_parts(parts, count), within = { 0 }, around = { 0 };
+  CoreVisitor v = { .body = seek_split, .state = &within };
+  if (all.count) core_visit_exp(&v, stm->exp);
+  vec_each (const Exp *const *, split, &all)
+    if (!version_has_split(&within, *split)) vec_push(&around, *split);
+  return around;
+}
+
+// ---- regions
+
 static const Region *leaf(Extract *x, const Body *body, bool is_version) {
   int version = is_version ? x->tree->version_count++ : -1;
   return new_node(Region, .kind = REGION_LEAF, .version = version,
                   .code = version_code_text(x->tree->sizes, body), .body = body,
-                  .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 });
+                  .loc = body->stm_count ? body->stms[0].loc : (Loc){ 0 },
+                  .splits = splits_of_leaf(x, body));
 }
 
 // A loop, an if or a guard with guards in it.
@@ -50,7 +130,8 @@ static const Region *region_of_stm(Extract *x, const Stm *stm) {
                                                  : REGION_IF;
   const Guard *g = guard ? stm->exp->u.guard.guard : NULL;
   return new_node(Region, .kind = kind, .loc = g ? g->loc : stm->loc, .parts = parts,
-                  .part_count = bodies.count, .guard = g, .version = -1);
+                  .part_count = bodies.count, .guard = g, .version = -1,
+                  .splits = splits_around(stm, parts, bodies.count));
 }
 
 typedef Vec(const Region *) RegionVec;
@@ -89,7 +170,8 @@ static const Region *region_of_body(Extract *x, const Body *body, bool is_versio
   add_leaf(x, &parts, body->stms + first, body->stm_count - first);
   if (parts.count == 1) return parts.at[0];
   return new_node(Region, .kind = REGION_SEQ, .parts = parts.at,
-                  .part_count = parts.count, .loc = parts.at[0]->loc, .version = -1);
+                  .part_count = parts.count, .loc = parts.at[0]->loc, .version = -1,
+                  .splits = splits_of_parts(parts.at, parts.count));
 }
 
 typedef struct SeekRecipes {
@@ -121,7 +203,6 @@ static void count_code(CoreVisitor *v, const Body *body) {
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     tree->kernel_count += exp->kind == EXP_SEG && exp->u.seg->level == 1;
-    if (exp->kind == EXP_SPLIT) vec_push(&tree->splits, exp);
   }
   core_visit_body(v, body);
 }
@@ -129,7 +210,9 @@ static void count_code(CoreVisitor *v, const Body *body) {
 VersionTree version_tree(Compiler *c, const Entry *entry) {
   (void)c;
   VersionTree tree = { .entry = entry, .sizes = size_names_new(entry) };
-  Extract x = { &tree };
+  CoreVisitor splits = { .body = seek_split, .state = &tree.splits };
+  seek_split(&splits, entry->body);
+  Extract x = { &tree, makers_in(entry->body) };
   tree.root = region_of_body(&x, entry->body, true);
   CoreVisitor v = { .body = count_code, .state = &tree };
   count_code(&v, entry->body);

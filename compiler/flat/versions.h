@@ -11,6 +11,11 @@
 
 // Futhark's default threshold on a GPU, which the interpreter follows, too.
 enum { VERSION_DEFAULT_THRESHOLD = 32768 };
+// Of splits: default_workers (runtime/tuning.h), without what exchanges take.
+enum { VERSION_DEFAULT_SPLIT = 1 << 18 };
+
+// Splits of programs for several workers (workers.h).
+typedef Vec(const Exp *) SplitVec;
 
 typedef enum RegionKind {
   REGION_LEAF,   // kernels without a guard: code, body, version
@@ -30,6 +35,7 @@ typedef struct Region {
   const char *code;
   const Body *body;  // a leaf's
   int version;       // -1: no version of its own
+  SplitVec splits;   // by which something in it is divided, but for those within
 } Region;
 
 // A kernel with several recipes, one of which its parameter picks: a guard of kind `recipe`.
@@ -48,8 +54,8 @@ typedef struct VersionTree {
   SizeNames *sizes;
   int version_count, guard_count;
   int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
-  Vec(const Exp *) splits;      // in programs for several workers (workers.h)
   const Map *recipes;  // SegOp -> RecipeGuards, if kernels have several; NULL: not asked for
+  SplitVec splits;
 } VersionTree;
 
 // The tree of one entry point of Flat.
@@ -64,6 +70,8 @@ typedef Vec(PathStep) StepVec;
 
 // The kernels with several recipes of a version or run of kernels, in order.
 RecipeGuards version_recipes(const VersionTree *tree, const Region *leaf);
+// Is it among them?
+bool version_has_split(const SplitVec *splits, const Exp *split);
 
 // Do workers exchange something in it, beside no kernel?
 bool version_only_moves(const Body *body);

@@ -30,6 +30,10 @@ expect 0 'top_0: n >= t  \[2 < 32768\]' tree p.fl --data p.in
 expect 0 'V0  segmap1<n> \(all sequential\)  <== runs$' tree p.fl --data p.in --tuning p.tuning
 expect 0 '^digraph "main"' tree p.fl --format dot
 expect 0 'label="yes: blocks of n"' tree p.fl --workers --format dot
+expect 0 '"kind": "guard", "splits": \["main.workers_0"\], "name": "main.top_0"' tree p.fl --workers --format json
+expect 0 'blocks of n: main.workers_0: .*  \[[0-9]+ < 262144\]$' tree p.fl --workers --data p.in
+printf 'main.workers_0=1\n' > split.tuning
+expect 0 'blocks of n: main.workers_0: .*  \[[0-9]+ >= 1\]$' tree p.fl --workers --data p.in --tuning split.tuning
 expect 0 '"expr": \["\*", \["\*", "n", "p"\], "m"\]' tree p.fl --format json
 "$flc" tree p.fl --format json --data p.in 2> /dev/null | python3 -m json.tool > /dev/null ||
   { echo 'FAIL: bad JSON'; failures=$((failures + 1)); }

@@ -256,7 +256,17 @@ static void gen_call(Gen *g, const Exp *exp, const Slot *to) {
 }
 
 // The interpreter is the only worker (of several: workers.c).
+static bool run_meet_split(Machine *m, const Ins *ins) {
+  const VersionCode *v = ins->more;
+  if (m->options.meet_split)
+    m->options.meet_split(m->options.state, v->exp, par_value(v->par));
+  return true;
+}
+
 static void gen_split(Gen *g, const Exp *exp, const Slot *to) {
+  VersionCode *v =
+      new_node(VersionCode, .exp = exp, .par = gen_par(g, exp->u.split.guard->par));
+  gen_add(g, (Ins){ .run = run_meet_split, .more = v });
   Atom width = exp->u.split.width;
   gen_moves(g, to, (const Atom[]){ atom_i64(0), width, atom_i64(1), atom_i64(0), width },
             SPLIT_RESULTS);

@@ -30,6 +30,8 @@ typedef struct InterpOptions {
   // Forced outcome of a guard or choose: 1 first branch, 0 second, -1 by its threshold; NULL: all
   // -1.
   int (*decide)(void *state, const Exp *exp, int64_t par);
+  // Is told of splits that one worker meets, who has all whatever they ask for; or NULL.
+  void (*meet_split)(void *state, const Exp *split, int64_t par);
   void *state;
   int64_t max_steps;  // 0: no limit; else the run fails with "step limit reached"
   // Who runs seg-ops of the host, and is told of them before, in order, as of all statements there;
