@@ -13,7 +13,9 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNS = "7"
 
-# name, source, entry, inputs
+OPTIONS = os.path.join(HERE, "data", "option_pricing", "tiny-models2.in")
+
+# name, source, entry, inputs: sizes, values, or a function that gives these
 ROWS = [
     ("saxpy", "workers.fl", "saxpy", ["2f32", "[20000000]f32", "[20000000]f32"]),
     ("saxpy, rows", "workers.fl", "saxpy_rows", ["2f32", "[20000000]f32", "[20000000]f32"]),
@@ -41,12 +43,13 @@ ROWS = [
     ("filter both ways", "workers_everyday.fl", "both_ways", ["[1000][800]f32"]),
     ("filter in turn", "workers_everyday.fl", "in_turn", ["[1000][1000]f32", "5i64"]),
     ("LocVolCalib", "locvolcalib.fl", "main", "256 256 64 32 0.03f32 5f32 0.2f32 0.6f32 0.5f32"),
+    ("option pricing", "option_pricing.fl", "main", lambda: more_paths(OPTIONS, 500000)),
 ]
 
 
 # The loops of threads.c that do what a row does.
 IN_C = {"saxpy": "saxpy", "saxpy, rows": "saxpy", "dot product": "dot", "sum of functions": "math", "matrix product": "matmul",
-        "matrix product, rows": "matmul", "bodies": "bodies", "Jacobi": "jacobi", "Jacobi, rows": "jacobi", "power iteration": "power"}
+        "matrix product, rows": "matmul", "bodies": "bodies", "Jacobi": "jacobi", "Jacobi, rows": "jacobi", "power iteration": "power", "k-means": "kmeans"}
 
 
 def in_c(executable, name, threads):
@@ -56,7 +59,16 @@ def in_c(executable, name, threads):
     return float(done.stdout)
 
 
+def more_paths(path, paths):
+    """The values of a file, of which the second is how many paths there are."""
+    with open(path, encoding="utf-8") as file:
+        contract, _, rest = file.read().split(None, 2)
+    return f"{contract} {paths}i32 {rest}"
+
+
 def inputs_of(flc, given):
+    if callable(given):
+        given = given()
     if isinstance(given, str):
         return given.encode()
     words = [word for kind in given for word in ([kind] if kind.startswith("-") else ["-g", kind])]

@@ -152,6 +152,68 @@ static double jacobi(int runs) {
   return best;
 }
 
+enum { POINTS = 400000, DIMS = 8, CENTRES = 16 };
+
+typedef struct Sums {
+  float sums[CENTRES * DIMS], counts[CENTRES];
+} Sums;
+
+static int nearest(const float *point, const float *centres) {
+  int best = -1;
+  float least_distance = INFINITY;
+  for (int c = 0; c < CENTRES; c++) {
+    float distance = 0;
+    for (int d = 0; d < DIMS; d++) {
+      float far = centres[c * DIMS + d] - point[d];
+      distance += far * far;
+    }
+    if (distance < least_distance) best = c, least_distance = distance;
+  }
+  return best;
+}
+
+static void add_points(Sums *all, const float *points, const float *centres) {
+  memset(all, 0, sizeof *all);
+#pragma omp parallel
+  {
+    Sums own = { 0 };
+#pragma omp for
+    for (int i = 0; i < POINTS; i++) {
+      const float *point = points + i * DIMS;
+      int at = nearest(point, centres);
+      own.counts[at]++;
+      for (int d = 0; d < DIMS; d++)
+        own.sums[at * DIMS + d] += point[d];
+    }
+#pragma omp critical
+    {
+      for (int c = 0; c < CENTRES; c++)
+        all->counts[c] += own.counts[c];
+      for (int k = 0; k < CENTRES * DIMS; k++)
+        all->sums[k] += own.sums[k];
+    }
+  }
+}
+
+static double kmeans(int runs) {
+  enum { ROUNDS = 10 };
+  float *points = floats(POINTS * DIMS), centres[CENTRES * DIMS];
+  double best = INFINITY;
+  for (int r = 0; r < runs; r++) {
+    double start = omp_get_wtime();
+    memcpy(centres, points, sizeof centres);
+    for (int round = 0; round < ROUNDS; round++) {
+      Sums all;
+      add_points(&all, points, centres);
+      for (int k = 0; k < CENTRES * DIMS; k++)
+        centres[k] = all.sums[k] / fmaxf(1, all.counts[k / DIMS]);
+    }
+    kept = centres[0];
+    least(&best, start);
+  }
+  return best;
+}
+
 static double power(int runs) {
   enum { N = 3000, ROUNDS = 20 };
   double *a = doubles((int64_t)N * N), *x = doubles(N), *y = doubles(N), best = INFINITY;
@@ -182,7 +244,7 @@ int main(int argc, char **argv) {
     double (*run)(int runs);
   } all[] = { { "saxpy", saxpy },   { "dot", dot },       { "math", math },
               { "matmul", matmul }, { "bodies", bodies }, { "jacobi", jacobi },
-              { "power", power } };
+              { "power", power },   { "kmeans", kmeans } };
   for (size_t i = 0; argc == 3 && i < sizeof all / sizeof *all; i++)
     if (strcmp(all[i].name, argv[1]) == 0)
       printf("%.3f\n", 1e3 * all[i].run(atoi(argv[2])));
