@@ -139,5 +139,16 @@ END
     found=$(grep -o 'gathered 7 rows of 4 bytes, by devices' log | wc -l)
     [ "$found" = $((aware * 4 * ranks)) ] || fail "$found gathers by devices, device_aware=$aware: $(cat log)"
   done
+  # One that is asked as MPICH is, and says yes for CUDA.
+  cat > asked.h << 'END'
+#define MPIX_GPU_SUPPORT_CUDA (0)
+static int MPIX_GPU_query_support(int kind, int *is) { return *is = kind == MPIX_GPU_SUPPORT_CUDA, 0; }
+END
+  printf '#!/bin/sh\nexec %s -include "%s/asked.h" "$@"\n' "${MPICC:-mpicc}" "$PWD" > asks
+  chmod +x asks
+  MPICC=$PWD/asks "$flc" build --mpi shared.fl -o asked || fail "an MPI that is asked"
+  got=$(cuda mpirun -n 2 ./asked -L --param default_workers=0 < shared.in 2> log)
+  found=$(grep -o 'gathered 7 rows of 4 bytes, by devices' log | wc -l)
+  [ "$got $found" = "$expected 8" ] || fail "an MPI that takes memory of devices, asked: $got, $found gathers: $(cat log)"
 fi
 exit $failed
