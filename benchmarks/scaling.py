@@ -19,25 +19,31 @@ PER_BYTE = 1 / 12e9  # 100 Gbit/s (G)
 PER_COPY = 1 / 10e9  # to and from the device's memory
 WORKERS = [2, 8, 32, 128, 512, 1024]
 ROWS_OF = {"saxpy, rows": 20000000, "dot product": 20000000, "sum of functions": 5000000, "matrix product": 1024,
-           "matrix product, rows": 1024, "bodies": 10000, "Jacobi": 2000, "Jacobi, rows": 2000, "power iteration": 3000, "k-means": 400000, "LocVolCalib": 256}
+           "matrix product, rows": 1024, "bodies": 10000, "Jacobi": 2000, "Jacobi, rows": 2000, "power iteration": 3000, "k-means": 400000, "LocVolCalib": 256,
+           "option pricing": 500000}
+# For what programs decide by: nothing is measured here.
+NETWORK = ["--param", f"exchange_ns={int(LATENCY * 1e9)}", "--param", f"megabyte_ns={int(PER_BYTE * 2**20 * 1e9)}"]
 
 
 def traffic(flc, folder, source, entry, data):
     """[(kind, rows, bytes per row)] of a call."""
     executable = os.path.join(folder, source + ".out")
     subprocess.run([flc, "build", "--workers", os.path.join(workers.HERE, source), "-o", executable], check=True)
-    done = subprocess.run([executable, "-e", entry, "-n", "-L", "-d", "#0,#0"], input=data, stderr=subprocess.PIPE,
+    done = subprocess.run([executable, "-e", entry, "-n", "-L", "-d", "#0,#0", *NETWORK], input=data, stderr=subprocess.PIPE,
                           stdout=subprocess.DEVNULL, check=True)
     said = done.stderr.decode()
-    found = re.findall(r"^\[0\] (gathered|border:) (\d+) rows of (\d+) bytes", said, re.M)
+    found = re.findall(r"^\[0\] (gathered|border:|fetched) (\d+) rows of (\d+) bytes", said, re.M)
     return [(kind, int(rows), int(row)) for kind, rows, row in found]
 
 
 def exchange_seconds(kind, rows, row, count):
-    """An agreement, then what is moved; values of each worker are as many as there are workers."""
+    """An agreement, then what is moved; values of each worker are as many as there are workers.  Before a fetch, which is taken to
+    be of all rows, each says what it wants."""
     agreed = LATENCY * math.ceil(math.log2(count))
     if kind == "border:":
         return agreed + 2 * LATENCY + rows * row * (PER_BYTE + 2 * PER_COPY)
+    if kind == "fetched":
+        agreed *= 2
     total = (count if rows == 2 else rows) * row
     return agreed + LATENCY * math.ceil(math.log2(count)) + total * (count - 1) / count * PER_BYTE + total * PER_COPY
 
