@@ -7,6 +7,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -550,6 +551,45 @@ def struck(flc, folder, start, command):
     check(good and same(flc, folder, array(xs, "i64"), result), f"struck ({start.__name__}): {run.stdout[-300:]}{run.stderr[:300]}")
 
 
+def processes_of(path):
+    """{pid: rank} of those that run with this argument."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as words, open(f"/proc/{pid}/environ", "rb") as variables:
+                rank = re.search(rb"(?:^|\0)(?:OMPI_COMM_WORLD_RANK|PMI_RANK)=(\d+)", variables.read())
+                if rank and path.encode() in words.read().split(b"\0"):
+                    found[int(pid)] = int(rank[1])
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def killed(folder, command):
+    """One of three processes is killed between its first and its last run: mpirun ends the others, and there is no result."""
+    for rank in range(3):
+        path = os.path.join(folder, f"killed{rank}")
+        words = MPIRUN + ["-n", "3"] + command + ["-e", "picks", "-r", "100000000", "-o", path]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as job:
+            job.stdin.write(b"[1i64, 2i64] [0i64, 1i64]")
+            job.stdin.close()
+            until = time.time() + FAILURE_SECONDS
+            while set(processes_of(path).values()) != {0, 1, 2} and time.time() < until:
+                time.sleep(0.1)
+            time.sleep(1)
+            pids = sorted(pid for pid, of in processes_of(path).items() if of == rank)
+            if pids:
+                os.kill(pids[0], signal.SIGKILL)
+            try:
+                ended = job.wait(timeout=FAILURE_SECONDS) != 0
+            except subprocess.TimeoutExpired:
+                ended = False
+                job.kill()
+            time.sleep(0.2)
+            good = pids and ended and not processes_of(path) and not os.path.exists(path)
+            check(good, f"process {rank} of 3 is killed: {pids}, {job.returncode}, {processes_of(path)}, {job.stdout.read()[-300:]}")
+
+
 def faults(flc, folder, command):
     """Calls of OpenCL fail, once or from then on, in one worker or the other: all end, and nothing is left over but contexts."""
     source = os.path.join(HERE, "..", "runtime", "faulty_opencl.c")
@@ -841,6 +881,7 @@ def main():
             struck(flc, folder, start, command)
             if start == mpirun:
                 strangers(command)
+                killed(folder, command)
                 library(flc, folder)
                 partly(flc, folder)
                 measured(flc, folder)
