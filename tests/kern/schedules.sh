@@ -165,6 +165,21 @@ END
 "$flc" dump --after imp ends.fl > out
 some 'lanes check their indices at the first and the last of them' '^ +if not.*convert u64.*convert u64' out
 
+cat > early.fl << 'END'
+entry rows [n] [m] (xss: [n][m]i32) : [n]bool = map (all (>= 0)) xss
+entry points [n] [m] (xs: [n]i32) (ys: [m]i32) : [n]bool = map (\x -> any (== x) ys) xs
+END
+"$flc" dump --after imp early.fl > out
+some 'all of a row ends at the first that is not' '^ +while .* && all[(]' out
+some 'any for points in lanes, when all of them have one' '^ +while .* && any[(]' out
+cat > divisors.fl << 'END'
+entry counted (n: i64) : []bool = tabulate n (\k -> all (\d -> k % d != 0) (2...i64.max 2 (k / 2)))
+entry narrow (ks: []i32) : []bool = map (\k -> all (\d -> k % d != 0) (2...k / 2)) ks
+entry odd (n: i64) (r: i64) : []bool = tabulate n (\k -> all (\d -> k % (2 * d + 3) != 0) (iota r))
+END
+"$flc" dump --recipes divisors.fl > out
+expect 'counters and a constant, odd numbers are no divisors by zero' 0 'check .*division by zero' out
+
 cat > pairs.fl << 'END'
 entry main [n] (xs: [n]u8) : [2 * n]u8 = tabulate (2 * n) (\i -> if i % 2 == 0 then xs[i / 2] >> 4 else xs[i / 2] & 15)
 END

@@ -164,7 +164,7 @@ static const ImpExp *hist_index(KernCode *kc, const Access *dest, const Arr *arr
   return at;
 }
 
-static const Term *term_behind(const KernBlock *block, const Term *t) {
+const Term *term_behind(const KernBlock *block, const Term *t) {
   for (int i = 0; t->kind == TERM_VAR && i < block->count; i++)
     if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == t->u.var)
       return block->stms[i].u.term;
@@ -330,6 +330,48 @@ static void find_bound(SeqAxis *s) {
   s->bound = declared(kc, "most", imp_over_lanes(IMP_MOST, s->each));
 }
 
+// Adds `rounds` rounds, from `at` on (NULL: from 0).
+static void seq_rounds(KernCode *kc, SeqAxis *s, const ImpExp *rounds, const Var *at) {
+  const Axis *axis = s->axis;
+  const Var *index = index_copy(kc, axis), *round = index;
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  if (at) {
+    round = var_like(kc->k->lower->c, index);
+    map_put(kc->k->inside, round, axis);
+    const ImpExp *is = imp_add(imp_var(at), imp_var(round));
+    add_stm(&inner, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { index, is, 0 } });
+  }
+  if (s->each) {
+    const ImpExp *going = imp_less(imp_splat(imp_var(index), kc->lanes), s->each);
+    s->mask = inner.mask = declared(&inner, "mask", going);
+    inner.masks = NULL;
+  }
+  seq_round(&inner, s);
+  bool plain = is_straight(axis->body) && !kc->lane;
+  add_stm(kc,
+          (ImpStm){ .kind = IMP_FOR,
+                    .u.loop = { round, rounds, b.block,
+                                axis->role == AXIS_REDUCE && !kc->lane,
+                                axis->role == AXIS_MAP && plain, axis->many && plain } });
+}
+
+// Blocks of rounds, until the outcome is known.
+static void seq_blocks(KernCode *kc, SeqAxis *s, int64_t block) {
+  const Var *at = imp_declare(kc->k->b, "at", imp_i64(0));
+  map_put(kc->k->inside, at, at);
+  ImpBuilder b;
+  Code code;
+  KernCode inner = inner_code(kc, &code, &b);
+  const ImpExp *left = imp_sub(s->bound, imp_var(at));
+  seq_rounds(&inner, s, declared(&inner, "rounds", imp_min(imp_i64(block), left)), at);
+  imp_assign(&b, at, imp_add(imp_var(at), imp_i64(block)));
+  const ImpExp *going = imp_op2(OP_LAND, imp_less(imp_var(at), s->bound),
+                                early_end_going(kc, s->stm, s->sums.values));
+  add_stm(kc, (ImpStm){ .kind = IMP_WHILE, .u.loop_while = { going, b.block } });
+}
+
 static void seq_axis(KernCode *kc, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   SeqAxis s = { .outer = kc, .stm = stm, .axis = axis };
@@ -337,22 +379,11 @@ static void seq_axis(KernCode *kc, const KernStm *stm) {
   if (axis->role == AXIS_LOOP)
     s.params = params_begin(kc, axis->params, axis->inits, axis->param_count);
   if (axis->op_count) s.sums = sums_begin(kc, axis);
-  const Var *index = index_copy(kc, axis);
-  ImpBuilder b;
-  Code code;
-  KernCode inner = inner_code(kc, &code, &b);
-  if (s.each) {
-    const ImpExp *going = imp_less(imp_splat(imp_var(index), kc->lanes), s.each);
-    s.mask = inner.mask = declared(&inner, "mask", going);
-    inner.masks = NULL;
-  }
-  seq_round(&inner, &s);
-  bool plain = is_straight(axis->body) && !kc->lane;
-  add_stm(kc,
-          (ImpStm){ .kind = IMP_FOR,
-                    .u.loop = { index, s.bound, b.block,
-                                axis->role == AXIS_REDUCE && !kc->lane,
-                                axis->role == AXIS_MAP && plain, axis->many && plain } });
+  int64_t block = early_end_block(kc, axis);
+  if (block)
+    seq_blocks(kc, &s, block);
+  else
+    seq_rounds(kc, &s, s.bound, NULL);
   if (axis->role == AXIS_LOOP) params_end(kc, stm, s.params);
   if (axis->op_count) sums_end(kc, stm, &s.sums);
 }
@@ -372,6 +403,7 @@ static KernCode open_lock(KernCode *kc, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   if (!kc->vary) inner.vary = vary_stm(stm);
   AxisSet bit = vary_axis(inner.vary, axis);
+  if (axis->role == AXIS_REDUCE) early_end_join(&inner, stm, bit);
   int width = (int)axis->width->u.constant.u.i;
   VarCopies *index = new_node(VarCopies, .set = axis->bind == BIND_REG ? bit : 0);
   index->copies = new_array(const ImpExp *, width + 1);

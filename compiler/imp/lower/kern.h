@@ -42,6 +42,7 @@ typedef struct KernCode {
   const KernBlock *block;  // at hand
   // Var -> const ImpExp *: vectors that are permutations, or other names of vectors; or NULL
   Map *permuted;
+  Map *joined;  // Var -> AxisSet: sums that lanes and registers join (early_end.c); or NULL
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
@@ -160,6 +161,18 @@ const ImpExp *permuted_at_once(KernCode *kc, const ImpExp *vector);
 // op left right -> out: scalars, or vectors if one is; at the copy at hand.
 void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
               const ImpExp *const *right, const ImpExp **out);
+
+// ---- reductions by && and || that end where the outcome is known (early_end.c)
+
+// So many rounds go by before it is asked; 0: the axis is none of these, or too short.
+int64_t early_end_block(const KernCode *kc, const Axis *axis);
+// Notes which sums the reduction, in lanes or registers, joins: one of them may decide for all.
+void early_end_join(KernCode *inner, const KernStm *stm, AxisSet bit);
+// May what follows change the outcome?  sums: one for each operator, so far.
+const ImpExp *early_end_going(KernCode *kc, const KernStm *stm, VarCopies *const *sums);
+
+// What a let of the block binds the variable to; else the term itself (axis.c).
+const Term *term_behind(const KernBlock *block, const Term *t);
 
 // ---- memory
 

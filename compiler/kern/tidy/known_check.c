@@ -64,6 +64,76 @@ static bool is_offset(const Dropping *d, const Term *t, const Term **base, int64
   return true;
 }
 
+// ---- numbers that are not 0
+
+// The variable that another one is but a name of, or the number that it is.
+static const Term *named_as(const Dropping *d, const Term *t) {
+  for (const Term *next; t->kind == TERM_VAR; t = next) {
+    next = resolved(d, t);
+    if (next == t || (next->kind != TERM_VAR && next->kind != TERM_CONST)) break;
+  }
+  return t;
+}
+
+static bool is_signed_conversion(const Term *t) {
+  return t->kind == TERM_CONVERT && prim_is_signed(t->type) &&
+         prim_is_int(t->u.arg->type) && prim_is_signed(t->u.arg->type);
+}
+
+// Is the number at most what so many bits with a sign can hold?
+static bool is_narrow(const Dropping *d, const Term *t, int bits) {
+  const Term *base;
+  int64_t by;
+  if (is_offset(d, t, &base, &by) && by <= 0) t = base;
+  t = resolved(d, t);
+  return is_signed_conversion(t) && prim_bits(t->u.arg->type) <= bits;
+}
+
+// t < n, for such an n
+static bool is_below_narrow(const Dropping *d, const Facts *facts, const Term *t,
+                            int bits) {
+  for (; facts; facts = facts->outer)
+    if (is_op(facts->holds, OP_LT) && term_same(facts->holds->u.op.args[0], t) &&
+        is_narrow(d, facts->holds->u.op.args[1], bits))
+      return true;
+  return false;
+}
+
+// 0 <= t, also where t is a counter in other bits, which has none to lose.
+static bool is_natural_number(const Dropping *d, const Facts *facts, const Term *t) {
+  t = named_as(d, t);
+  if (t->type == PRIM_I64 && is_among(facts, term_at_most(term_i64(0), t))) return true;
+  const Term *value = resolved(d, t);
+  if (!is_signed_conversion(value)) return false;
+  const Term *from = named_as(d, value->u.arg);
+  bool wide = prim_bits(from->type) > prim_bits(t->type);
+  return from->type == PRIM_I64 && is_among(facts, term_at_most(term_i64(0), from)) &&
+         (!wide || is_below_narrow(d, facts, from, prim_bits(t->type)));
+}
+
+static bool is_even(const Dropping *d, const Term *t) {
+  t = resolved(d, t);
+  for (int i = 0; i < 2 && is_op(t, OP_MUL); i++) {
+    const Term *factor = named_as(d, t->u.op.args[i]);
+    if (factor->kind == TERM_CONST && factor->u.constant.u.i % 2 == 0) return true;
+  }
+  return false;
+}
+
+// x + 2 where 0 <= x, which may wrap, but not as far as to 0; 2 * x + 3.
+static bool is_sum_not_zero(const Dropping *d, const Facts *facts, const Term *t) {
+  const Term *sum = resolved(d, t);
+  if (!is_op(sum, OP_ADD) || !prim_is_int(sum->type) || !prim_is_signed(sum->type))
+    return false;
+  for (int i = 0; i < 2; i++) {
+    const Term *c = named_as(d, sum->u.op.args[i]), *other = sum->u.op.args[1 - i];
+    if (c->kind != TERM_CONST) continue;
+    if (c->u.constant.u.i > 0 && is_natural_number(d, facts, other)) return true;
+    if (c->u.constant.u.i % 2 && is_even(d, other)) return true;
+  }
+  return false;
+}
+
 // 0 <= x + 1 where 0 <= x and x is not the greatest number; x - 1 < n where 0 <= x < n; x != 0
 // where 2 <= x.
 static bool follows(const Dropping *d, const Facts *facts, const Term *t) {
@@ -73,7 +143,7 @@ static bool follows(const Dropping *d, const Facts *facts, const Term *t) {
     return by == 1 && is_among(facts, term_at_most(zero, base)) &&
            has_greater(facts, base);
   if (is_op(t, OP_NE) && term_same(args[1], term_const(prim_zero(args[1]->type))))
-    return is_positive(facts, args[0]);
+    return is_positive(facts, args[0]) || is_sum_not_zero(d, facts, args[0]);
   if (is_op(t, OP_LT) && is_offset(d, args[0], &base, &by))
     return by < 0 && is_among(facts, term_at_most(zero, base)) &&
            is_among(facts, term_less(base, args[1]));
