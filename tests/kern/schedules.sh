@@ -172,6 +172,13 @@ END
 "$flc" dump --after imp early.fl > out
 some 'all of a row ends at the first that is not' '^ +while .* && all[(]' out
 some 'any for points in lanes, when all of them have one' '^ +while .* && any[(]' out
+cat > idle.fl << 'END'
+entry triangles [n] (a: [n][n]bool) : [n]i64 =
+  map (\r -> i64.sum (map2 (\x s -> i64.sum (map2 (\y z -> i64.bool (x && y && z)) r s)) r a)) a
+END
+"$flc" dump --after imp idle.fl > out
+some 'a sum that hangs on a condition from outside has no rounds without it' 'let rounds_[0-9]+ : i64 = [(][a-z]+_[0-9]+ [?] .* : 0i64[)]' out
+
 cat > divisors.fl << 'END'
 entry counted (n: i64) : []bool = tabulate n (\k -> all (\d -> k % d != 0) (2...i64.max 2 (k / 2)))
 entry narrow (ks: []i32) : []bool = map (\k -> all (\d -> k % d != 0) (2...k / 2)) ks

@@ -376,6 +376,7 @@ static void seq_axis(KernCode *kc, const KernStm *stm) {
   const Axis *axis = stm->u.axis;
   SeqAxis s = { .outer = kc, .stm = stm, .axis = axis };
   find_bound(&s);
+  s.bound = rounds_unless_idle(kc, axis, s.bound);
   if (axis->role == AXIS_LOOP)
     s.params = params_begin(kc, axis->params, axis->inits, axis->param_count);
   if (axis->op_count) s.sums = sums_begin(kc, axis);

@@ -27,8 +27,7 @@ static bool is_truth(const Axis *axis) {
   return axis->role == AXIS_REDUCE && axis->op_count;
 }
 
-// May points be left out, if nobody needs their results?  Not if they fail or store.
-static bool may_be_left_out(const KernBlock *block) {
+bool may_be_left_out(const KernBlock *block) {
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
     if (stm->kind == KERN_STORE || stm->kind == KERN_ALLOC || stm->kind == KERN_ROOM ||
@@ -106,7 +105,8 @@ void early_end_join(KernCode *inner, const KernStm *stm, AxisSet bit) {
 static const ImpExp *copies_go_on(KernCode *kc, const VarCopies *sum, PrimOp op,
                                   bool all) {
   const ImpExp *going = NULL;
-  for (Copies at = copies_over(kc, sum->set); copies_next(&at);) {
+  AxisSet set = sum->set | (kc->masks ? kc->masks->set : 0);
+  for (Copies at = copies_over(kc, set); copies_next(&at);) {
     const ImpExp *one = copy_of(kc, sum);
     if (op == OP_LOR) one = imp_op1(OP_NOT, one);
     if (sum->vector && !all) one = mask_and(mask_at_hand(kc), one);

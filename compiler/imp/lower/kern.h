@@ -171,6 +171,11 @@ void early_end_join(KernCode *inner, const KernStm *stm, AxisSet bit);
 // May what follows change the outcome?  sums: one for each operator, so far.
 const ImpExp *early_end_going(KernCode *kc, const KernStm *stm, VarCopies *const *sums);
 
+// May points be left out, if nobody needs their results?  Not if they fail or store.
+bool may_be_left_out(const KernBlock *block);
+// The rounds of an axis: none if by a condition from outside it adds up nothing (idle.c).
+const ImpExp *rounds_unless_idle(KernCode *kc, const Axis *axis, const ImpExp *rounds);
+
 // What a let of the block binds the variable to; else the term itself (axis.c).
 const Term *term_behind(const KernBlock *block, const Term *t);
 
