@@ -19,6 +19,7 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
   if (k->for_gpu && ctx->device.halves) rt_text_add(t, " -DFLC_HALF");
   if (ctx->device.gathers && !k->for_gpu) rt_text_add(t, " -DFLC_GATHERS");
   if (ctx->device.permutes_bytes && !k->for_gpu) rt_text_add(t, " -DFLC_PERMUTES_BYTES");
+  if (ctx->device.counts_bits && !k->for_gpu) rt_text_add(t, " -DFLC_COUNTS_BITS");
   if (form.narrow) rt_text_add(t, " -DFLC_NARROW");
   if (form.fallback) rt_text_add(t, " -DFLC_LOCAL_FALLBACK");
   if (form.group_size)

@@ -133,6 +133,7 @@ struct rt_device {
   bool halves;          // computes in f16, as IEEE says
   bool gathers;         // faster than it loads one by one
   bool permutes_bytes;  // 64 by one instruction, which its compiler may not know of
+  bool counts_bits;     // likewise, of all lanes
   int64_t atomic_bytes;
   int64_t sub_group;  // items of a sub-group that kernels may use; 1: none
   const char

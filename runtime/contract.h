@@ -146,7 +146,7 @@ enum {
 // all below 2^31 and not negative: flc_number(x) is x, an argument or the number of an item or
 // group, and lets the device's compiler know.
 // Without for_gpu FLC_GATHERS is defined where the processor's gathers are quick, and
-// FLC_PERMUTES_BYTES where it has AVX512-VBMI.
+// FLC_PERMUTES_BYTES where it has AVX512-VBMI, FLC_COUNTS_BITS where AVX512-VPOPCNTDQ.
 // With uses_f64 the build enables doubles (FLC_F64 is defined).  FLC_BARRIER() is a barrier for
 // local and global memory; flc_atomic_<op>_<type>_<g|l>(p, x) are the atomic operations on global
 // memory and on local arrays (g, l): add min max and or xor of i32 u32 i64 u64, add of f32 f64;

@@ -278,13 +278,16 @@ RT_FN bool rt_gathers_quickly(void) {
 #  endif
 }
 
-// Does the host's processor permute 64 bytes at once (AVX512-VBMI)?  PoCL from Debian compiles for
-// the first processors with AVX-512, which did not.
-RT_FN bool rt_permutes_bytes(void) {
+// Does the host's processor have the instructions that this bit of its features (ecx of leaf 7)
+// stands for?  PoCL from Debian compiles for the first processors with AVX-512, which had neither.
+enum { RT_AVX512_VBMI = 1, RT_AVX512_VPOPCNTDQ = 14 };
+
+RT_FN bool rt_has_feature(int bit) {
 #  if defined(__x86_64__) && defined(__GNUC__)
   unsigned a, b, c, d;
-  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 1 & 1);
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> bit & 1);
 #  else
+  (void)bit;
   return false;
 #  endif
 }
@@ -368,7 +371,8 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->halves = rt_computes_in_f16(id, &failed);
   rt_find_sub_groups(d, id, &failed);
   d->gathers = d->is_pocl && !d->is_gpu && rt_gathers_quickly();
-  d->permutes_bytes = d->is_pocl && !d->is_gpu && rt_permutes_bytes();
+  d->permutes_bytes = d->is_pocl && !d->is_gpu && rt_has_feature(RT_AVX512_VBMI);
+  d->counts_bits = d->is_pocl && !d->is_gpu && rt_has_feature(RT_AVX512_VPOPCNTDQ);
   d->exact_division = (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
   return failed;
 }

@@ -152,24 +152,50 @@ static const char *repeated(const char *digits, bool twice) {
   return twice ? text_format("0x%s%sul", digits, digits) : text_format("0x%su", digits);
 }
 
-// By sums of ever wider fields, which LLVM knows for the instruction; of OpenCL's own popcount it
-// makes one for each lane.
+// x, `bytes` bytes of whole registers, by AVX512-VPOPCNTDQ, as text: PoCL's compiler may be told of
+// an older processor.
+static void add_popc_by_text(Text *t, const char *fields, int lanes, int bytes) {
+  const char *count = bytes / lanes == 8 ? "vpopcntq" : "vpopcntd";
+  text_add(t, "#if defined(FLC_COUNTS_BITS) && defined(__AVX512VL__)\n");
+  if (bytes <= 64)
+    text_printf(t,
+                "  __asm__(\"%s %%0, %%0\" : \"+v\"(x));\n  return convert_int%d(x);\n",
+                count, lanes);
+  else
+    text_printf(
+        t,
+        "  %s%d low = x.lo, high = x.hi;\n  __asm__(\"%s %%0, %%0\\n%s %%1, %%1\" "
+        ": \"+v\"(low), \"+v\"(high));\n"
+        "  return (int%d)(convert_int%d(low), convert_int%d(high));\n",
+        fields, lanes / 2, count, count, lanes, lanes / 2, lanes / 2);
+  text_add(t, "#else\n");
+}
+
+static void add_popc_by_sums(Text *t, int lanes, bool wide) {
+  const char *odd = repeated("55555555", wide), *pairs = repeated("33333333", wide),
+             *halves = repeated("0f0f0f0f", wide), *ones = repeated("01010101", wide);
+  text_printf(t, "  x -= (x >> 1) & %s;\n  x = (x & %s) + ((x >> 2) & %s);\n", odd, pairs,
+              pairs);
+  text_printf(t, "  x = (x + (x >> 4)) & %s;\n  return convert_int%d((x * %s) >> %d);\n",
+              halves, lanes, ones, wide ? 56 : 24);
+}
+
+// By the instruction, or by sums of ever wider fields; of OpenCL's own popcount LLVM makes one for
+// each lane.
 const char *helper_popc(CodeText *c, PrimType type, int lanes) {
   const char *name = text_format("flc_popc_%s_%d", prim_type_name(type), lanes);
   bool fresh, wide = prim_bits(type) == 64;
   Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
   const char *fields = wide ? "ulong" : "uint";
-  const char *odd = repeated("55555555", wide), *pairs = repeated("33333333", wide),
-             *halves = repeated("0f0f0f0f", wide), *ones = repeated("01010101", wide);
+  int bytes = lanes * (wide ? 8 : 4);
+  bool registers = bytes >= 16 && bytes <= 128;
   text_printf(t, "static int%d %s(%s a) {\n  %s%d x = convert_%s%d(as_%s(a));\n", lanes,
               name, vector_type(type, lanes), fields, lanes, fields, lanes,
               vector_type(prim_unsigned(type), lanes));
-  text_printf(t, "  x -= (x >> 1) & %s;\n  x = (x & %s) + ((x >> 2) & %s);\n", odd, pairs,
-              pairs);
-  text_printf(t,
-              "  x = (x + (x >> 4)) & %s;\n  return convert_int%d((x * %s) >> %d);\n}\n",
-              halves, lanes, ones, wide ? 56 : 24);
+  if (registers) add_popc_by_text(t, fields, lanes, bytes);
+  add_popc_by_sums(t, lanes, wide);
+  text_printf(t, "%s}\n", registers ? "#endif\n" : "");
   return name;
 }
 
