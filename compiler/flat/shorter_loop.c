@@ -5,7 +5,8 @@
 //       in if n <= m then (n, room[0:n]) else loop (n, xs) = (m, ys) for i < k do body'
 // loop (n, xs: [n]t, zs: [l]u) = (m, ys, us) while c do body, run in one item
 //   =>  the same with room for max m l elements, while c && n <= max m LONG; then the host goes on:
-//       loop (n, xs, zs) = (if n <= max m l then (n, room[0:n], zs) else (m, ys, us)) while c do body'
+//       loop (n, xs, zs) = (if n <= max m l then (n, room[0:n], zs) else (m, ys, us)) while c
+//       do body'
 // Why: what a seg-op makes has its size before it runs, but a loop whose arrays get shorter from
 // round to round finds their size out: halves, slices without an end, what a filter leaves.  Its
 // arrays have room where the first ones had it, or (vertices of a graph that are looked at next) as
