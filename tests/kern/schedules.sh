@@ -65,6 +65,16 @@ END
 some 'columns forth and back go in tiles' 'split m by 64 follow' out
 expect 'arrays are not filled where the loop stores all' 0 'axis n_?[0-9]*: .* map [{]$|if false' out
 
+cat > copied.fl << 'END'
+entry main [n] [m] (xss: [n][m]f32) : [n][m]f32 =
+  transpose (map (\xs ->
+    loop r = copy xs for i in 1..<n do r with [i] = r[i - 1] * 0.5 + xs[i]) (transpose xss))
+END
+"$flc" dump --recipes copied.fl > out
+some 'recurrences copy what they begin with' 'axis n: left_[0-9]* < min\(1, n_' out
+some 'and do not read it again, so that points may run twice' 'split m by 64 overlap' out
+expect 'they copy nothing else' 0 'axis n: i_[0-9]* < n_[0-9]* map' out
+
 cat > rotated.fl << 'END'
 entry main [n] [m] (ks: [n]i64) (xss: [n][m]f32) : [n][m]f32 = map2 rotate ks xss
 END
@@ -252,7 +262,7 @@ cat > few_rows.fl << 'END'
 entry main [k] [n] (xs: [k][n]f64) : [k][n]f64 =
   map (\x ->
     let c = loop c = replicate n 0 for i < n - 1 do c with [i + 1] = 1 / (4 - c[i])
-    in loop m = replicate n 0 for i < n - 1 do m with [i + 1] = x[i] / c[n - 1 - i] - m[i]) xs
+    in loop m = replicate n 0 for i < n - 1 do m with [i + 1] = x[i] / c[n - 1 - i] - m[n - 1 - i]) xs
 END
 "$flc" dump --recipes few_rows.fl > out
 some 'rows that read what they store: lanes are for as many rows' 'where k >= 16' out

@@ -146,6 +146,16 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
   schedule_offer(s, out, &cand);
 }
 
+// Loops that carry values are not swept: they would go down the columns of one vector, where tiles
+// of points have several.
+static bool carries(const Axis *points) {
+  for (int i = 0; i < points->body->count; i++) {
+    const KernStm *stm = &points->body->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_LOOP) return true;
+  }
+  return false;
+}
+
 void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
   static const SweepWay columns[] = { { 32, LANES, VECTORS, 1 },
                                       { 8, LANES / 2, VECTORS, 4 },
@@ -154,7 +164,7 @@ void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
                                    { LANES, LANES, VECTORS, 1 } };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
-  if (!points || !schedule_goes_down_rows(s->kern, points)) return;
+  if (!points || carries(points) || !schedule_goes_down_rows(s->kern, points)) return;
   int count = s->kern->wide ? 2 : schedule_has_role(last->body, AXIS_MAP) ? 1 : 3;
   for (int i = 0; i < count; i++)
     add_sweep(s, out, points, chunks ? last : NULL,

@@ -2,11 +2,18 @@
 //   =>   axis i < n loop { ..; t[i, j] = x }
 //
 // where the loop stores every element that was filled, and loads none: `loop out = replicate n 0
-// for i < n do .. out with [i] = x`.  Why: the memory is written once.
+// for i < n do .. out with [i] = x`; and likewise for copies.  Why: the memory is written once.
+//
+// axis i < n { t[i] = xs[i] }  axis k < n - 1 loop { ..; t[k + 1] = x }
+//   =>   axis i < min(1, n) { t[i] = xs[i] }  axis k < n - 1 loop { ..; t[k + 1] = x }
+//
+// where the loop leaves a few elements, and loads no others but those of earlier rounds:
+// recurrences, which begin with what they find.
 #include "kern/kern_ask.h"
+#include "kern/sums.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_DIMS = 8 };
+enum { MOST_DIMS = 8, MOST_LEFT = 16 };
 
 // Loops around one store, from outside to inside.
 typedef struct StoreNest {
@@ -37,6 +44,14 @@ static void see_room_or_bins(KernVisitor *v, const KernStm *stm) {
       if (tensor_root(stm->u.axis->hists[i].dests[k].tensor) == u->root) u->loads = true;
 }
 
+// Does it size the memory, or count in it?
+static bool sized_or_counted(const KernStm *stm, const Tensor *root) {
+  MemoryUse u = { .root = root };
+  KernVisitor v = { .stm = see_room_or_bins, .state = &u };
+  kern_visit_stm(&v, stm);
+  return u.loads;
+}
+
 static MemoryUse use_of(const KernStm *stm, const Tensor *root) {
   MemoryUse u = { .root = root };
   KernVisitor v = { .stm = see_room_or_bins, .access = see_memory, .state = &u };
@@ -46,15 +61,31 @@ static MemoryUse use_of(const KernStm *stm, const Tensor *root) {
 
 // ---- fills
 
+static bool reads_elsewhere(const KernStm *stm, const Tensor *root) {
+  return stm->kind == KERN_LET ||
+         (stm->kind == KERN_LOAD && tensor_root(stm->u.load.tensor) != root);
+}
+
+// Is the last statement a store, and all before it make what it stores, of other arrays?
+static bool ends_in_store(const KernBlock *block) {
+  const KernStm *last = block->count ? &block->stms[block->count - 1] : NULL;
+  if (!last || last->kind != KERN_STORE) return false;
+  const Tensor *root = tensor_root(last->u.store.to.tensor);
+  for (int i = 0; i < block->count - 1; i++)
+    if (!reads_elsewhere(&block->stms[i], root)) return false;
+  return true;
+}
+
 // A nest of maps that stores something and does nothing else.
 static bool is_fill(const KernStm *stm, StoreNest *out) {
   *out = (StoreNest){ .depth = 0 };
   while (stm->kind == KERN_AXIS && out->depth < MOST_DIMS) {
     const Axis *axis = stm->u.axis;
-    if (axis->role != AXIS_MAP || axis->bind != BIND_SEQ || axis->body->count != 1)
-      return false;
+    bool last = ends_in_store(axis->body);
+    if (axis->role != AXIS_MAP || axis->bind != BIND_SEQ) return false;
+    if (!last && axis->body->count != 1) return false;
     out->axes[out->depth++] = axis;
-    stm = &axis->body->stms[0];
+    stm = &axis->body->stms[axis->body->count - 1];
   }
   out->store = stm;
   return out->depth > 0 && stm->kind == KERN_STORE && !stm->u.store.to.tensor->spare;
@@ -116,11 +147,131 @@ static bool stores_the_same(const StoreNest *fill, const StoreNest *nest) {
   return matched == fill->depth;
 }
 
-// Is there a store in these loops, and under no condition, that goes through all of them?
-static bool stores_over(const StoreNest *fill, StoreNest *nest, const KernStm *stm) {
+// ---- what is stored over them but for a few elements
+
+// The kernel's scalars, and what of a fill is needed.
+typedef struct Fills {
+  const Kern *kern;
+  const Map *lets;  // Var -> const Term *; NULL: not yet asked for
+} Fills;
+
+typedef struct PartFill {
+  int dim, axis;      // of the array; of the fill
+  int64_t low, high;  // elements that are left at its beginning and its end
+  int64_t sign;       // 1 or -1: which way the loop goes
+  IndexSum at, end;   // what a round stores; the first element left at the end
+  const Axis *loop;
+} PartFill;
+
+static bool sum_in(Fills *f, const Term *t, IndexSum *out) {
+  if (!f->lets) f->lets = sum_lets(f->kern);
+  const Term *whole = term_inlined(f->lets, t);
+  return whole && whole->type == PRIM_I64 && sum_of(whole, out);
+}
+
+static bool few(const IndexSum *s) {
+  return s->count == 0 && 0 <= s->constant && s->constant <= MOST_LEFT;
+}
+
+// Does the loop, round by round, store all elements along the axis but a few at its ends?
+static bool goes_along(Fills *f, const Axis *filled, const Term *index, PartFill *out) {
+  IndexSum all, rounds, turn, base, low, left;
+  if (!sum_in(f, index, &out->at) || !sum_in(f, filled->width, &all) ||
+      !sum_in(f, out->loop->width, &rounds) || !sum_of(term_var(out->loop->index), &turn))
+    return false;
+  out->sign = sum_factor(&out->at, out->loop->index);
+  if ((out->sign != 1 && out->sign != -1) || !sum_add(&out->at, &turn, -out->sign, &base))
+    return false;
+  low = base;
+  if (out->sign == -1) {
+    if (!sum_add(&base, &rounds, -1, &low)) return false;
+    low.constant++;
+  }
+  if (!sum_add(&low, &rounds, 1, &out->end) || !sum_add(&all, &out->end, -1, &left))
+    return false;
+  out->low = low.constant;
+  out->high = left.constant;
+  return few(&low) && few(&left);
+}
+
+// Do both stores go through the same elements, but for a few along the outermost loop?
+static bool stores_most(Fills *f, const StoreNest *fill, const StoreNest *nest,
+                        PartFill *out) {
+  const Access *a = &fill->store->u.store.to, *b = &nest->store->u.store.to;
+  bool taken[MOST_DIMS] = { true };
+  int matched = 0;
+  *out = (PartFill){ .axis = -1, .loop = nest->axes[0] };
+  if (a->tensor != b->tensor || fill->depth != nest->depth) return false;
+  for (int d = 0; d < a->tensor->rank; d++) {
+    int x = axis_in_index(fill, a->index[d]), y = axis_in_index(nest, b->index[d]);
+    bool fixed = x < 0 && y < 0 && !mentions_axis(fill, a->index[d]);
+    if (fixed && term_same(a->index[d], b->index[d])) continue;
+    if (x < 0) return false;
+    matched++;
+    if (y > 0) {
+      if (taken[y] || !term_same(fill->axes[x]->width, nest->axes[y]->width))
+        return false;
+      taken[y] = true;
+    } else {
+      if (out->axis >= 0 || !goes_along(f, fill->axes[x], b->index[d], out)) return false;
+      out->dim = d;
+      out->axis = x;
+    }
+  }
+  return matched == fill->depth && out->axis >= 0;
+}
+
+typedef struct LoadsSeen {
+  Fills *fills;
+  const Tensor *tensor;
+  const PartFill *part;
+  bool wrong;  // it loads an element that is no longer filled
+} LoadsSeen;
+
+// The number that `a` is more than `b`; false: that is not known.
+static bool sum_beyond(const IndexSum *a, const IndexSum *b, int64_t *by) {
+  IndexSum difference;
+  bool known = sum_add(a, b, -1, &difference) && difference.count == 0;
+  *by = known ? difference.constant : 0;
+  return known;
+}
+
+static bool finds_it(LoadsSeen *s, const Term *index) {
+  const PartFill *p = s->part;
+  IndexSum at;
+  int64_t by;
+  if (!sum_in(s->fills, index, &at)) return false;
+  if (at.count == 0 && at.constant < p->low) return true;
+  if (sum_beyond(&at, &p->end, &by) && by >= 0) return true;
+  return p->loop->role == AXIS_LOOP && sum_beyond(&at, &p->at, &by) && by * p->sign < 0;
+}
+
+static void see_load(KernVisitor *v, Access access, bool stores) {
+  LoadsSeen *s = v->state;
+  if (stores || tensor_root(access.tensor) != tensor_root(s->tensor)) return;
+  if (access.tensor != s->tensor || !finds_it(s, access.index[s->part->dim]))
+    s->wrong = true;
+}
+
+static bool loads_others(Fills *f, const KernBlock *block, int from, int to,
+                         const Tensor *tensor, const PartFill *part) {
+  LoadsSeen s = { .fills = f, .tensor = tensor, .part = part };
+  KernVisitor v = { .access = see_load, .state = &s };
+  for (int i = from; i <= to && !s.wrong; i++)
+    kern_visit_stm(&v, &block->stms[i]);
+  return s.wrong;
+}
+
+// ---- the search
+
+// Is there a store in these loops, and under no condition, that goes through all of them?  With
+// `part`: through most.
+static bool stores_over(Fills *f, const StoreNest *fill, StoreNest *nest,
+                        const KernStm *stm, PartFill *part) {
   if (stm->kind == KERN_STORE) {
     nest->store = stm;
-    return stores_the_same(fill, nest);
+    return nest->depth > 0 &&
+           (part ? stores_most(f, fill, nest, part) : stores_the_same(fill, nest));
   }
   if (stm->kind != KERN_AXIS || nest->depth == fill->depth) return false;
   const Axis *axis = stm->u.axis;
@@ -129,37 +280,165 @@ static bool stores_over(const StoreNest *fill, StoreNest *nest, const KernStm *s
   nest->axes[nest->depth++] = axis;
   bool found = false;
   for (int i = 0; i < axis->body->count && !found; i++)
-    found = stores_over(fill, nest, &axis->body->stms[i]);
+    found = stores_over(f, fill, nest, &axis->body->stms[i], part);
   nest->depth--;
   return found;
 }
 
-static bool is_dead(const KernBlock *block, int at) {
-  StoreNest fill, nest = { .depth = 0 };
-  if (!is_fill(&block->stms[at], &fill)) return false;
-  const Tensor *root = tensor_root(fill.store->u.store.to.tensor);
+static bool is_dead(Fills *f, const KernBlock *block, int at, const StoreNest *fill) {
+  const Tensor *root = tensor_root(fill->store->u.store.to.tensor);
+  StoreNest nest = { .depth = 0 };
   for (int i = at + 1; i < block->count; i++) {
     MemoryUse use = use_of(&block->stms[i], root);
     if (use.loads) return false;
-    if (use.stores) return stores_over(&fill, &nest, &block->stms[i]);
+    if (use.stores) return stores_over(f, fill, &nest, &block->stms[i], NULL);
   }
   return false;
+}
+
+static bool is_mostly_dead(Fills *f, const KernBlock *block, int at,
+                           const StoreNest *fill, PartFill *out) {
+  const Tensor *tensor = fill->store->u.store.to.tensor, *root = tensor_root(tensor);
+  StoreNest nest = { .depth = 0 };
+  for (int i = at + 1; i < block->count; i++) {
+    if (sized_or_counted(&block->stms[i], root)) return false;
+    if (!use_of(&block->stms[i], root).stores) continue;
+    return stores_over(f, fill, &nest, &block->stms[i], out) &&
+           !loads_others(f, block, at + 1, i, tensor, out);
+  }
+  return false;
+}
+
+// ---- what is left of fills
+
+// The fill for elements from `from` on.
+static const KernBlock *fill_from(Compiler *c, const StoreNest *fill, int part,
+                                  const Term *from, const Term *width) {
+  const KernBlock *body = fill->axes[fill->depth - 1]->body;
+  for (int a = fill->depth - 1; a >= 0; a--) {
+    Axis axis = *fill->axes[a];
+    KernBuilder b = kern_builder(c, fill->store->loc);
+    axis.body = body;
+    if (a == part) {
+      Map *moved = map_new(NULL);
+      axis.index = kern_index(c, "left", fill->store->loc);
+      map_put(moved, fill->axes[a]->index, term_add(from, term_var(axis.index)));
+      axis.body = kern_rename(c, moved, body);
+      axis.width = width;
+      axis.most = MOST_LEFT;
+    }
+    kern_axis(&b, axis, NULL, 0);
+    body = kern_block(&b, NULL, 0);
+  }
+  return kern_rename(c, map_new(NULL), body);
+}
+
+static void add_all(KernBuilder *b, const KernBlock *block) {
+  for (int i = 0; i < block->count; i++)
+    kern_add(b, block->stms[i]);
+}
+
+static void add_left(KernBuilder *b, const StoreNest *fill, const PartFill *part) {
+  const Term *all = fill->axes[part->axis]->width;
+  const Term *none = term_i64(0);
+  const Term *low = part->low ? term_min(term_i64(part->low), all) : none;
+  const Term *high = term_max(low, term_sub(all, term_i64(part->high)));
+  if (part->low > 0) add_all(b, fill_from(b->c, fill, part->axis, none, low));
+  if (part->high > 0)
+    add_all(b, fill_from(b->c, fill, part->axis, high, term_sub(all, high)));
+}
+
+// ---- what was filled, computed again where it is loaded
+
+// What the axes of the fill are at an element; NULL: it fills other rows.
+static Map *turns_at(const StoreNest *fill, const Access *from) {
+  const Access *to = &fill->store->u.store.to;
+  Map *turns = map_new(NULL);
+  if (from->tensor != to->tensor) return NULL;
+  for (int d = 0; d < to->tensor->rank; d++) {
+    int x = axis_in_index(fill, to->index[d]);
+    if (x >= 0)
+      map_put(turns, fill->axes[x]->index, from->index[d]);
+    else if (!term_same(from->index[d], to->index[d]))
+      return NULL;
+  }
+  return turns;
+}
+
+// The statements that make what the fill stores, and that as their result.
+static const KernBlock *made_by(Compiler *c, const StoreNest *fill, const Map *turns) {
+  const KernBlock *body = fill->axes[fill->depth - 1]->body;
+  const Term *const *value = &fill->store->u.store.value;
+  KernBlock made = { body->stms, body->count - 1, value, 1 };
+  return kern_rename(c, turns, &made);
+}
+
+static const KernBlock *computed_again(KernMapper *m, const KernBlock *block) {
+  const StoreNest *fill = m->state;
+  KernBuilder b = kern_builder(m->c, (Loc){ 0 });
+  kern_expect(&b, block->count);
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    Map *turns = stm->kind == KERN_LOAD ? turns_at(fill, &stm->u.load) : NULL;
+    b.loc = stm->loc;
+    if (!turns) {
+      kern_add(&b, kern_map_stm(m, stm));
+      continue;
+    }
+    const KernBlock *made = made_by(m->c, fill, turns);
+    add_all(&b, made);
+    kern_let_var(&b, stm->binders[0], made->results[0]);
+  }
+  return kern_block(&b, block->results, block->result_count);
+}
+
+static void see_store(KernVisitor *v, Access access, bool stores) {
+  (void)access;
+  *(bool *)v->state = *(bool *)v->state || stores;
+}
+
+static bool has_stores(const KernStm *stm) {
+  bool found = false;
+  KernVisitor v = { .access = see_store, .state = &found };
+  kern_visit_stm(&v, stm);
+  return found;
+}
+
+// The statements from `at` on that store nothing: what a loop begins with is not loaded from what
+// has just been stored, so that points may run twice.  The number of the first one behind them.
+static int add_again(KernBuilder *b, StoreNest *fill, const KernBlock *block, int at) {
+  int end = at;
+  while (end < block->count && !has_stores(&block->stms[end]))
+    end++;
+  KernMapper m = { .c = b->c, .block = computed_again, .state = fill };
+  KernBlock part = { block->stms + at, end - at, NULL, 0 };
+  add_all(b, computed_again(&m, &part));
+  return end;
 }
 
 static const KernBlock *without_fills(KernMapper *m, const KernBlock *block) {
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
-    if (is_dead(block, i)) continue;
+    StoreNest fill;
+    PartFill part;
+    bool fills = is_fill(&block->stms[i], &fill);
     b.loc = block->stms[i].loc;
-    kern_add(&b, kern_map_stm(m, &block->stms[i]));
+    if (fills && is_dead(m->state, block, i, &fill)) continue;
+    if (fills && is_mostly_dead(m->state, block, i, &fill, &part)) {
+      add_left(&b, &fill, &part);
+      i = add_again(&b, &fill, block, i + 1) - 1;
+    } else {
+      kern_add(&b, kern_map_stm(m, &block->stms[i]));
+    }
   }
   return kern_block(&b, block->results, block->result_count);
 }
 
 const Kern *kern_drop_fills(Compiler *c, const Kern *kern) {
-  KernMapper m = { .c = c, .block = without_fills };
+  Fills f = { .kern = kern };
+  KernMapper m = { .c = c, .block = without_fills, .state = &f };
   Kern *out = mem_copy(kern, sizeof *kern);
   out->body = without_fills(&m, kern->body);
-  return out;
+  return kern_name_axes(c, out);
 }
