@@ -126,6 +126,16 @@ static void where_rows_are_many(Recipe *r, const Axis *points) {
   }
 }
 
+// Loops that carry values are not swept: they go down the columns of one vector, where tiles of
+// points have up to four, if there are as many.
+static bool carries(const Axis *points) {
+  for (int i = 0; i < points->body->count; i++) {
+    const KernStm *stm = &points->body->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_LOOP) return true;
+  }
+  return false;
+}
+
 static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
                       const Axis *chunks, const SweepWay *way) {
   Candidate cand = { .what = text_format("columns together, row by row, %d in lanes",
@@ -136,6 +146,7 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
   Recipe *r = &cand.recipe;
   if (chunks) recipe_swap(r, points->name, chunks->name);
   recipe_where(r, points->name, way->columns);
+  if (carries(points)) recipe_where_fewer(r, points->name, 4 * LANES);
   if (!chunks && !schedule_has_role(points->body, AXIS_MAP))
     where_rows_are_many(r, points);
   recipe_split(r, points->name, way->lanes, SPLIT_OVERLAP);
@@ -146,16 +157,6 @@ static void add_sweep(const Schedule *s, Candidates *out, const Axis *points,
   schedule_offer(s, out, &cand);
 }
 
-// Loops that carry values are not swept: they would go down the columns of one vector, where tiles
-// of points have several.
-static bool carries(const Axis *points) {
-  for (int i = 0; i < points->body->count; i++) {
-    const KernStm *stm = &points->body->stms[i];
-    if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_LOOP) return true;
-  }
-  return false;
-}
-
 void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
   static const SweepWay columns[] = { { 32, LANES, VECTORS, 1 },
                                       { 8, LANES / 2, VECTORS, 4 },
@@ -164,7 +165,7 @@ void schedule_sweep(const Schedule *s, Candidates *out, bool chunks) {
                                    { LANES, LANES, VECTORS, 1 } };
   const Axis *last = schedule_last_grid(s->kern),
              *points = chunks ? schedule_axis_before(s->kern, last) : last;
-  if (!points || carries(points) || !schedule_goes_down_rows(s->kern, points)) return;
+  if (!points || !schedule_goes_down_rows(s->kern, points)) return;
   int count = s->kern->wide ? 2 : schedule_has_role(last->body, AXIS_MAP) ? 1 : 3;
   for (int i = 0; i < count; i++)
     add_sweep(s, out, points, chunks ? last : NULL,
