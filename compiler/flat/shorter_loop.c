@@ -3,16 +3,16 @@
 //         (let (n, xs) = loop (n, xs) = (m, ys) for i < k do body
 //          in (n, blank [m]t with [0:min n m] = xs[0:min n m]))
 //       in if n <= m then (n, room[0:n]) else loop (n, xs) = (m, ys) for i < k do body'
-// loop (n, xs: [n]t, zs: [l]u) = (m, ys, us) while c do body, run in one item
-//   =>  the same with room for max m l elements, while c && n <= max m LONG; then the host goes on:
-//       loop (n, xs, zs) = (if n <= max m l then (n, room[0:n], zs) else (m, ys, us)) while c
-//       do body'
+// loop (n, xs: [n]t) = (m, ys) while c do body, run in one item
+//   =>  the same while c && n <= max m LONG; then the host goes on:
+//       loop (n, xs) = (if n <= m then (n, room[0:n]) else (m, ys)) while c do body'
 // Why: what a seg-op makes has its size before it runs, but a loop whose arrays get shorter from
 // round to round finds their size out: halves, slices without an end, what a filter leaves.  Its
-// arrays have room where the first ones had it, or (vertices of a graph that are looked at next) as
-// many elements as arrays beside them.  One item does the rounds of few elements; what comes after
-// the first that makes more the host does.  If there was no room after all, all was in vain and the
-// host runs the loop; loops that look like that are left to the host at once.
+// arrays have room where the first ones had it, vectors (of vertices that are looked at next) for
+// as many elements as vectors beside them have.  Of a while loop one item does the rounds of few
+// elements; what comes after the first that makes more the host does.  If there was no room after
+// all, all was in vain and the host runs the loop; loops that look like that are left to the host
+// at once.
 #include <string.h>
 
 #include "base/map.h"
@@ -134,11 +134,10 @@ static Atom room_beside(Builder *b, const Stm *loop, Atom first) {
 
 Atom *flatten_rooms(Builder *b, const Stm *loop) {
   Atom *rooms = new_array(Atom, loop->binder_count);
-  bool goes_on = loop->exp->u.loop.form == CORE_WHILE;
   for (int i = 0; i < loop->binder_count; i++) {
     if (!is_found_size(loop, i)) continue;
     rooms[i] = loop->exp->u.loop.inits[i];
-    if (goes_on && is_of_vectors(loop, i)) rooms[i] = room_beside(b, loop, rooms[i]);
+    if (is_of_vectors(loop, i)) rooms[i] = room_beside(b, loop, rooms[i]);
   }
   return rooms;
 }
