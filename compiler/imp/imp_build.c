@@ -404,8 +404,42 @@ bool arr_is_dense(const Arr *arr) {
   return true;
 }
 
+// How many dimensions stay as they are, from the first on (step 1) or the last (-1), one or more of
+// either being left.
+static int same_dims(const Arr *arr, const ImpExp *const *shape, int rank, int taken,
+                     int step) {
+  int count = 0, least = rank < arr->rank ? rank : arr->rank;
+  for (; count < least - taken - 1; count++) {
+    int mine = step > 0 ? count : arr->rank - 1 - count,
+        other = step > 0 ? count : rank - 1 - count;
+    if (!same_exp(arr->shape[mine], shape[other])) break;
+  }
+  return count;
+}
+
+// One dimension in rows, whose elements may have gaps between them.
+static bool split_dimension(const Arr *arr, const ImpExp *const *shape, int rank,
+                            Arr *out) {
+  if (arr->rank == 0 || rank < arr->rank) return false;
+  int before = same_dims(arr, shape, rank, 0, 1),
+      behind = same_dims(arr, shape, rank, before, -1);
+  if (before + 1 + behind != arr->rank) return false;
+  *out = *arr;
+  const ImpExp **strides = new_array(const ImpExp *, rank + 1),
+               *step = arr->strides[before];
+  for (int i = rank - 1; i >= 0; i--) {
+    int mine = i < before ? i : i < rank - behind ? before : i - rank + arr->rank;
+    strides[i] = mine == before ? step : arr->strides[mine];
+    if (mine == before) step = imp_mul(shape[i], step);
+  }
+  out->rank = rank;
+  out->shape = shape;
+  out->strides = strides;
+  return true;
+}
+
 bool arr_reshape(const Arr *arr, const ImpExp *const *shape, int rank, Arr *out) {
-  if (!arr_is_dense(arr)) return false;
+  if (!arr_is_dense(arr)) return split_dimension(arr, shape, rank, out);
   *out = arr_dense(arr->mem, arr->elem, shape, rank);
   out->start = arr->start;
   out->step = arr->step;

@@ -224,6 +224,43 @@ static const Tensor *alias_under(Compiler *c, const Tensor *t, const Term *const
                           .rank = rank, .dims = dims, .space = t->space, .of = t);
 }
 
+// How many dimensions stay as they are, from the first on (step 1) or the last (-1), one or more of
+// either being left.
+static int same_dims(const View *v, const Term *const *shape, int rank, int taken,
+                     int step) {
+  int count = 0, least = rank < v->rank ? rank : v->rank;
+  for (; count < least - taken - 1; count++) {
+    int mine = step > 0 ? count : v->rank - 1 - count,
+        other = step > 0 ? count : rank - 1 - count;
+    if (!term_same(v->shape[mine], shape[other])) break;
+  }
+  return count;
+}
+
+// One dimension walked over in rows: its steps are those of the tensor's dimension, wherever it
+// begins there.
+static bool split_dimension(const View *v, const Term *const *shape, int rank,
+                            View *out) {
+  if (v->rank == 0 || rank < v->rank) return false;
+  int before = same_dims(v, shape, rank, 0, 1),
+      behind = same_dims(v, shape, rank, before, -1);
+  if (before + 1 + behind != v->rank) return false;
+  *out = *v;
+  const Term **stride = new_array(const Term *, rank + 1), *step = v->stride[before];
+  int *dim = new_array(int, rank + 1);
+  for (int i = rank - 1; i >= 0; i--) {
+    int mine = i < before ? i : i < rank - behind ? before : i - rank + v->rank;
+    dim[i] = v->dim[mine];
+    stride[i] = mine == before ? step : v->stride[mine];
+    if (mine == before) step = term_mul(shape[i], step);
+  }
+  out->rank = rank;
+  out->shape = shape;
+  out->stride = stride;
+  out->dim = dim;
+  return true;
+}
+
 bool view_reshape(Compiler *c, const View *v, const Term *const *shape, int rank,
                   View *out) {
   if (!v->tensor) {
@@ -232,7 +269,7 @@ bool view_reshape(Compiler *c, const View *v, const Term *const *shape, int rank
     return true;
   }
   int kept = dense_from(v);
-  if (kept < 0) return false;
+  if (kept < 0) return split_dimension(v, shape, rank, out);
   const Term **dims = new_array(const Term *, kept + rank + 1);
   for (int i = 0; i < kept; i++)
     dims[i] = v->tensor->dims[i];

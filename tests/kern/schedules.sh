@@ -43,6 +43,15 @@ END
 "$flc" dump --recipes sums.fl > out
 some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
 
+cat > parts.fl << 'END'
+entry main [n] [m] (a: [n][m]f32) : [][]f32 =
+  map (\r -> map f32.maximum (unflatten (take (m / 2 * 2) r :> [m / 2 * 2]f32))) (transpose a)
+END
+"$flc" dump --recipes parts.fl > out
+expect 'parts of rows are taken as rows where they lie' 0 'alloc ' out
+"$flc" dump --after imp --code gpu parts.fl > out
+expect 'on GPUs too' 0 'dense' out
+
 cat > added.fl << 'END'
 entry main [n] [k] (is: [n]i64) (fs: [n][k]f32) (ws: [n]f32) : [9][k]f32 =
   reduce_by_index (replicate 9 (replicate k 0)) (map2 (+)) (replicate k 0) is (map2 (\f w -> map (* w) f) fs ws)
