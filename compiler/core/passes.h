@@ -16,6 +16,8 @@ const Core *hoist(Compiler *c, const Core *core);     // invariants out of loops
 const Core *hoist_guarded(Compiler *c, const Core *core);
 // Elements of concats, as those of what is put together.
 const Core *joined_reads(Compiler *c, const Core *core);
+// Arrays that are read only where they have been stored to are not filled before.
+const Core *stored_places(Compiler *c, const Core *core);
 // Reductions and scans of small arrays, as those of their elements.
 const Core *scalar_operands(Compiler *c, const Core *core);
 // Small arrays that a function makes and a reduction combines element by element, as scalars.

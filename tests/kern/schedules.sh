@@ -1233,5 +1233,16 @@ END
 expect 'what is 2 at least is no divisor that fails' 0 ' check ' out
 expect 'what takes long waits for what is asked before it' 4 'land_[0-9]+: bool = if ' out
 
+cat > levels.fl << 'END'
+entry main [n] [m] (edges: [n][m]i64) (level: *[n]i32) : [n]i32 =
+  (loop (level, f, d) = (level, [0i64], 0i32) while length f > 0 do
+     let es = filter (\v -> level[v] < 0) (flatten (map (\v -> edges[v]) f))
+     let owner = scatter (replicate n (-1i64)) es (indices es)
+     let next = map (.0) (filter (\(v, i) -> owner[v] == i) (zip es (indices es)))
+     in (scatter level next (map (\_ -> d + 1) next), next, d + 1)).0
+END
+"$flc" dump --after imp levels.fl > out
+expect 'what is read where it was stored is not filled, by the host or in one item' 0 '= -1i64$' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

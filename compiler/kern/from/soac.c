@@ -252,13 +252,21 @@ void from_store_if_inside(From *f, const View *dest, const Term *const *indices,
   if_then(f, in_bounds(dest, indices, count), &b);
 }
 
+// Where a scatter stores: not filled before if nobody reads what was there.
+static View scatter_place(From *f, const Var *binder, const ScatterDest *dest,
+                          const Body *body, int position) {
+  bool is_value = !from_view(f, dest->dest)->tensor;
+  if (dest->covered && is_value) return from_alloc_for(f, binder);
+  return from_take(f, binder, dest->dest, body, position);
+}
+
 void from_scatter(From *f, const Stm *stm, const Body *body, int position) {
   const Exp *exp = stm->exp;
   const Lambda *fn = &exp->u.scatter.fn;
   for (int d = 0; d < exp->u.scatter.dest_count; d++)
     from_bind(
         f, stm->binders[d],
-        from_take(f, stm->binders[d], exp->u.scatter.dests[d].dest, body, position));
+        scatter_place(f, stm->binders[d], &exp->u.scatter.dests[d], body, position));
   const Term **scalars = from_scalars(fn->body->result_count);
   const View **made = from_places(fn->body->result_count);
   FromLoop loop;

@@ -1,0 +1,151 @@
+// let d = scatter (replicate n x) es vs  in .. d[e] ..   =>  the same, `covered`: nothing is filled
+//   where e is an element of es, at every place where d is mentioned
+//
+// Needs: Core, fused; binders unique.  Keeps: both.
+// Why: who is first among equal elements is found with an array over all that they could be
+// (`owner[v] == i`).  To fill it took as long in a round of few elements as in one of many: a
+// search by levels took its number of vertices times its number of levels.
+//
+// An element out of bounds is stored nowhere, and its read fails, or is known to be in bounds.
+#include "base/map.h"
+#include "core/passes.h"
+
+typedef struct Scattered {
+  const Var *places;  // the array of indices
+  int mentions, reads;
+} Scattered;
+
+typedef struct StoredPlaces {
+  Compiler *c;
+  Map *elements;   // Var -> the Var of an array that it is an element of
+  Map *fills;      // Var -> the Exp: replicates of scalars
+  Map *scattered;  // Var -> Scattered *
+  bool changed;
+} StoredPlaces;
+
+static void note_parameters(StoredPlaces *r, const Lambda *fn, const Atom *arrays,
+                            int count) {
+  for (int i = 0; i < count; i++)
+    if (arrays[i].kind == ATOM_VAR) map_put(r->elements, fn->params[i], arrays[i].u.var);
+}
+
+static bool is_element_read(const Exp *e) {
+  return e->kind == EXP_INDEX && e->u.index.array.kind == ATOM_VAR &&
+         atom_type(e->u.index.array).rank == 1 && e->u.index.dim_count == 1 &&
+         !e->u.index.dims[0].is_slice;
+}
+
+// The array of which each element is a place of the scatter; NULL: there is none.
+static const Var *places_of(const Exp *scatter, Atom index) {
+  const Lambda *fn = &scatter->u.scatter.fn;
+  for (int i = 0; i < scatter->u.scatter.array_count; i++) {
+    Atom array = scatter->u.scatter.arrays[i];
+    if (array.kind == ATOM_VAR && atom_equal(index, atom_var(fn->params[i])))
+      return array.u.var;
+  }
+  return NULL;
+}
+
+static const Var *indexed_array(const StoredPlaces *r, Atom element) {
+  return element.kind == ATOM_VAR ? map_get(r->elements, element.u.var) : NULL;
+}
+
+static bool is_filled(const StoredPlaces *r, const ScatterDest *dest) {
+  return dest->index_count == 1 && dest->dest.kind == ATOM_VAR &&
+         map_has(r->fills, dest->dest.u.var);
+}
+
+static void note_stored_places(StoredPlaces *r, const Stm *stm) {
+  const Exp *e = stm->exp;
+  for (int d = 0, first = 0; d < e->u.scatter.dest_count; d++) {
+    const ScatterDest *dest = &e->u.scatter.dests[d];
+    const Var *places = places_of(e, e->u.scatter.fn.body->results[first]);
+    first += dest->index_count + 1;
+    if (!places || !is_filled(r, dest)) continue;
+    Scattered *s = mem_alloc(sizeof *s);
+    *s = (Scattered){ .places = places };
+    map_put(r->scattered, stm->binders[d], s);
+  }
+}
+
+static void note_place_read(StoredPlaces *r, const Exp *e) {
+  Scattered *s = map_get(r->scattered, e->u.index.array.u.var);
+  if (s) s->reads += indexed_array(r, e->u.index.dims[0].start) == s->places;
+}
+
+static void note_stored_stm(StoredPlaces *r, const Stm *stm) {
+  const Exp *e = stm->exp;
+  if (e->kind == EXP_REPLICATE && stm->binders[0]->type.rank == 1)
+    map_put(r->fills, stm->binders[0], e);
+  if (e->kind == EXP_SCATTER) {
+    note_parameters(r, &e->u.scatter.fn, e->u.scatter.arrays, e->u.scatter.array_count);
+    note_stored_places(r, stm);
+  } else if (e->kind == EXP_HIST) {
+    note_parameters(r, &e->u.hist.fn, e->u.hist.arrays, e->u.hist.array_count);
+  } else if (exp_is_soac(e)) {
+    note_parameters(r, &e->u.soac.fn, e->u.soac.arrays, e->u.soac.array_count);
+  }
+  if (!is_element_read(e)) return;
+  map_put(r->elements, stm->binders[0], e->u.index.array.u.var);
+  note_place_read(r, e);
+}
+
+static void note_stored_mention(CoreVisitor *v, Atom a) {
+  const StoredPlaces *r = v->state;
+  Scattered *s = a.kind == ATOM_VAR ? map_get(r->scattered, a.u.var) : NULL;
+  if (s) s->mentions++;
+}
+
+static void note_stored_body(CoreVisitor *v, const Body *body) {
+  for (int i = 0; i < body->stm_count; i++) {
+    note_stored_stm(v->state, &body->stms[i]);
+    core_visit_stm(v, &body->stms[i]);
+  }
+  for (int i = 0; i < body->result_count; i++)
+    note_stored_mention(v, body->results[i]);
+}
+
+// ---- what nobody fills
+
+static bool is_read_where_stored(const StoredPlaces *r, const Var *array) {
+  const Scattered *s = map_get(r->scattered, array);
+  return s && s->mentions > 0 && s->mentions == s->reads;
+}
+
+static const Exp *cover(StoredPlaces *r, const Stm *stm, const Exp *e) {
+  int count = e->u.scatter.dest_count;
+  ScatterDest *dests = mem_copy(e->u.scatter.dests, (size_t)count * sizeof *dests);
+  for (int d = 0; d < count; d++) {
+    if (!is_read_where_stored(r, stm->binders[d])) continue;
+    dests[d].covered = true;
+    r->changed = true;
+  }
+  Exp *out = mem_copy(e, sizeof *out);
+  out->u.scatter.dests = dests;
+  return out;
+}
+
+static const Body *cover_in_body(CoreMapper *m, const Body *body) {
+  StoredPlaces *r = m->state;
+  Builder b = builder_new(r->c, (Loc){ 0 });
+  for (int i = 0; i < body->stm_count; i++) {
+    Stm stm = body->stms[i];
+    stm.exp = core_map_exp(m, stm.exp);
+    if (stm.exp->kind == EXP_SCATTER) stm.exp = cover(r, &stm, stm.exp);
+    core_add_stm(&b, stm);
+  }
+  return core_body(&b, body->results, body->result_count);
+}
+
+static const Body *cover_reads(Compiler *c, const Body *body) {
+  StoredPlaces r = { c, map_new(NULL), map_new(NULL), map_new(NULL), false };
+  CoreVisitor v = { .atom = note_stored_mention, .body = note_stored_body, .state = &r };
+  note_stored_body(&v, body);
+  CoreMapper m = { .body = cover_in_body, .state = &r };
+  const Body *covered = cover_in_body(&m, body);
+  return r.changed ? covered : body;
+}
+
+const Core *stored_places(Compiler *c, const Core *core) {
+  return core_map_bodies(c, core, cover_reads);
+}
