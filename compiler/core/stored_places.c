@@ -1,5 +1,6 @@
 // let d = scatter (replicate n x) es vs  in .. d[e] ..   =>  the same, `covered`: nothing is filled
-//   where e is an element of es, at every place where d is mentioned
+//   where e is an element of es, at every place where d is mentioned; or both places are the same
+//   function of an element (`i64.i32 e`)
 //
 // Needs: Core, fused; binders unique.  Keeps: both.
 // Why: who is first among equal elements is found with an array over all that they could be
@@ -11,13 +12,16 @@
 #include "core/passes.h"
 
 typedef struct Scattered {
-  const Var *places;  // the array of indices
+  const Exp *scatter;
+  Atom
+      index;  // what its function returns: made of one element of an array that it goes over
   int mentions, reads;
 } Scattered;
 
 typedef struct StoredPlaces {
   Compiler *c;
   Map *elements;   // Var -> the Var of an array that it is an element of
+  Map *made;       // Var -> the Exp: scalar operations
   Map *fills;      // Var -> the Exp: replicates of scalars
   Map *scattered;  // Var -> Scattered *
   bool changed;
@@ -50,6 +54,53 @@ static const Var *indexed_array(const StoredPlaces *r, Atom element) {
   return element.kind == ATOM_VAR ? map_get(r->elements, element.u.var) : NULL;
 }
 
+// Two atoms that are the same function of an element each: of which ones.
+typedef struct SamePlace {
+  const StoredPlaces *r;
+  const Exp *scatter;
+  Atom stored, read;  // the elements; constants: not known yet
+} SamePlace;
+
+enum { MOST_DEPTH = 6 };
+
+static bool are_alike(SamePlace *a, Atom stored, Atom read, int depth);
+
+// Of one element of the scatter's array, and one of the same array, whichever.
+static bool are_elements(SamePlace *a, Atom stored, Atom read) {
+  const Var *array = places_of(a->scatter, stored);
+  if (!array || indexed_array(a->r, read) != array) return false;
+  bool first = a->stored.kind == ATOM_CONST;
+  if (first) a->stored = stored, a->read = read;
+  return first || (atom_equal(a->stored, stored) && atom_equal(a->read, read));
+}
+
+static bool are_made_alike(SamePlace *a, const Exp *stored, const Exp *read, int depth) {
+  if (stored->kind != read->kind) return false;
+  if (stored->kind == EXP_CONVERT)
+    return stored->u.convert.to == read->u.convert.to &&
+           are_alike(a, stored->u.convert.atom, read->u.convert.atom, depth);
+  if (stored->u.op.op != read->u.op.op || stored->u.op.type != read->u.op.type)
+    return false;
+  for (int i = 0; i < op_arity(stored->u.op.op); i++)
+    if (!are_alike(a, stored->u.op.args[i], read->u.op.args[i], depth)) return false;
+  return true;
+}
+
+// What both see is the same for both: it is bound outside of the scatter.
+static bool are_alike(SamePlace *a, Atom stored, Atom read, int depth) {
+  if (atom_equal(stored, read) || are_elements(a, stored, read)) return true;
+  if (stored.kind != ATOM_VAR || read.kind != ATOM_VAR || depth == MOST_DEPTH)
+    return false;
+  const Exp *one = map_get(a->r->made, stored.u.var);
+  const Exp *other = map_get(a->r->made, read.u.var);
+  return one && other && are_made_alike(a, one, other, depth + 1);
+}
+
+static bool reads_stored_place(const StoredPlaces *r, const Scattered *s, Atom index) {
+  SamePlace a = { r, s->scatter, atom_i64(0), atom_i64(0) };
+  return are_alike(&a, s->index, index, 0) && a.stored.kind == ATOM_VAR;
+}
+
 static bool is_filled(const StoredPlaces *r, const ScatterDest *dest) {
   return dest->index_count == 1 && dest->dest.kind == ATOM_VAR &&
          map_has(r->fills, dest->dest.u.var);
@@ -59,18 +110,18 @@ static void note_stored_places(StoredPlaces *r, const Stm *stm) {
   const Exp *e = stm->exp;
   for (int d = 0, first = 0; d < e->u.scatter.dest_count; d++) {
     const ScatterDest *dest = &e->u.scatter.dests[d];
-    const Var *places = places_of(e, e->u.scatter.fn.body->results[first]);
+    Atom index = e->u.scatter.fn.body->results[first];
     first += dest->index_count + 1;
-    if (!places || !is_filled(r, dest)) continue;
+    if (!is_filled(r, dest)) continue;
     Scattered *s = mem_alloc(sizeof *s);
-    *s = (Scattered){ .places = places };
+    *s = (Scattered){ .scatter = e, .index = index };
     map_put(r->scattered, stm->binders[d], s);
   }
 }
 
 static void note_place_read(StoredPlaces *r, const Exp *e) {
   Scattered *s = map_get(r->scattered, e->u.index.array.u.var);
-  if (s) s->reads += indexed_array(r, e->u.index.dims[0].start) == s->places;
+  if (s) s->reads += reads_stored_place(r, s, e->u.index.dims[0].start);
 }
 
 static void note_stored_stm(StoredPlaces *r, const Stm *stm) {
@@ -85,6 +136,7 @@ static void note_stored_stm(StoredPlaces *r, const Stm *stm) {
   } else if (exp_is_soac(e)) {
     note_parameters(r, &e->u.soac.fn, e->u.soac.arrays, e->u.soac.array_count);
   }
+  if (e->kind == EXP_CONVERT || e->kind == EXP_OP) map_put(r->made, stm->binders[0], e);
   if (!is_element_read(e)) return;
   map_put(r->elements, stm->binders[0], e->u.index.array.u.var);
   note_place_read(r, e);
@@ -138,7 +190,9 @@ static const Body *cover_in_body(CoreMapper *m, const Body *body) {
 }
 
 static const Body *cover_reads(Compiler *c, const Body *body) {
-  StoredPlaces r = { c, map_new(NULL), map_new(NULL), map_new(NULL), false };
+  StoredPlaces r = {
+    c, map_new(NULL), map_new(NULL), map_new(NULL), map_new(NULL), false
+  };
   CoreVisitor v = { .atom = note_stored_mention, .body = note_stored_body, .state = &r };
   note_stored_body(&v, body);
   CoreMapper m = { .body = cover_in_body, .state = &r };
