@@ -55,18 +55,18 @@ static const Var *indexed_array(const StoredPlaces *r, Atom element) {
 }
 
 // Two atoms that are the same function of an element each: of which ones.
-typedef struct SamePlace {
+typedef struct StoredAlike {
   const StoredPlaces *r;
   const Exp *scatter;
   Atom stored, read;  // the elements; constants: not known yet
-} SamePlace;
+} StoredAlike;
 
 enum { MOST_DEPTH = 6 };
 
-static bool are_alike(SamePlace *a, Atom stored, Atom read, int depth);
+static bool are_alike(StoredAlike *a, Atom stored, Atom read, int depth);
 
 // Of one element of the scatter's array, and one of the same array, whichever.
-static bool are_elements(SamePlace *a, Atom stored, Atom read) {
+static bool are_elements(StoredAlike *a, Atom stored, Atom read) {
   const Var *array = places_of(a->scatter, stored);
   if (!array || indexed_array(a->r, read) != array) return false;
   bool first = a->stored.kind == ATOM_CONST;
@@ -74,7 +74,8 @@ static bool are_elements(SamePlace *a, Atom stored, Atom read) {
   return first || (atom_equal(a->stored, stored) && atom_equal(a->read, read));
 }
 
-static bool are_made_alike(SamePlace *a, const Exp *stored, const Exp *read, int depth) {
+static bool are_made_alike(StoredAlike *a, const Exp *stored, const Exp *read,
+                           int depth) {
   if (stored->kind != read->kind) return false;
   if (stored->kind == EXP_CONVERT)
     return stored->u.convert.to == read->u.convert.to &&
@@ -87,7 +88,7 @@ static bool are_made_alike(SamePlace *a, const Exp *stored, const Exp *read, int
 }
 
 // What both see is the same for both: it is bound outside of the scatter.
-static bool are_alike(SamePlace *a, Atom stored, Atom read, int depth) {
+static bool are_alike(StoredAlike *a, Atom stored, Atom read, int depth) {
   if (atom_equal(stored, read) || are_elements(a, stored, read)) return true;
   if (stored.kind != ATOM_VAR || read.kind != ATOM_VAR || depth == MOST_DEPTH)
     return false;
@@ -97,7 +98,7 @@ static bool are_alike(SamePlace *a, Atom stored, Atom read, int depth) {
 }
 
 static bool reads_stored_place(const StoredPlaces *r, const Scattered *s, Atom index) {
-  SamePlace a = { r, s->scatter, atom_i64(0), atom_i64(0) };
+  StoredAlike a = { r, s->scatter, atom_i64(0), atom_i64(0) };
   return are_alike(&a, s->index, index, 0) && a.stored.kind == ATOM_VAR;
 }
 
