@@ -288,3 +288,10 @@ Map *kern_data(const Kern *kern) {
   kern_visit_block(&v, kern->body);
   return data;
 }
+
+const Term *term_behind(const KernBlock *block, const Term *t) {
+  for (int i = 0; t->kind == TERM_VAR && i < block->count; i++)
+    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == t->u.var)
+      return block->stms[i].u.term;
+  return t;
+}

@@ -6,6 +6,8 @@ bool kern_has_axis(const Kern *kern, Name name);
 bool kern_block_has_axis(const KernBlock *block, Name name);
 // Its statements, with those of blocks within.
 int kern_statements(const KernBlock *block);
+// What a let of the block binds the variable to; else the term itself.
+const Term *term_behind(const KernBlock *block, const Term *t);
 
 // Does the host know the width before the launch?
 bool kern_host_knows(const Kern *kern, const Term *width);

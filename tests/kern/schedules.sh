@@ -1243,6 +1243,17 @@ entry main [n] [m] (edges: [n][m]i64) (level: *[n]i32) : [n]i32 =
 END
 "$flc" dump --after imp levels.fl > out
 expect 'what is read where it was stored is not filled, by the host or in one item' 0 '= -1i64$' out
+cat > prime.fl << 'END'
+entry main [n] (ks: [n]i32) : [n]bool =
+  map (\k ->
+    if k < 2 then false
+    else (loop (d, on) = (2, true) while on && d * d <= k do
+            if k % d == 0 then (d, false) else (d + 1, true)).1) ks
+END
+"$flc" dump --explain prime.fl > out
+expect 'simple cases leave points with one loop, which registers take' 0 'differs from register' out
+"$flc" dump --recipes prime.fl > out
+expect 'what is tried is the same until it fits, though a choice stays there' 0 'bind n to lane' out
 
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -3,6 +3,7 @@
 //   seq   for i < n { body }              reg, lane   body, for all points at once
 //   with accumulators                     and what the points have is then combined
 #include "imp/lower/kern.h"
+#include "kern/kern_ask.h"
 
 // ---- variables that loops change
 
@@ -162,13 +163,6 @@ static const ImpExp *hist_index(KernCode *kc, const Access *dest, const Arr *arr
   for (int i = 0; i < last; i++)
     at = imp_add(at, imp_mul(lower_scalar(kc, dest->index[i]), arr->strides[i]));
   return at;
-}
-
-const Term *term_behind(const KernBlock *block, const Term *t) {
-  for (int i = 0; t->kind == TERM_VAR && i < block->count; i++)
-    if (block->stms[i].kind == KERN_LET && block->stms[i].binders[0] == t->u.var)
-      return block->stms[i].u.term;
-  return t;
 }
 
 // Where the operator chooses all of what there was or all that is new: the condition, and whether

@@ -4,6 +4,7 @@
 // Why: a sequential loop leaves where it knows, and so must a reduction that seldom goes far (is it
 // prime, is it among them, does anything come near?).  Blocks, as to ask takes a few cycles.
 #include "imp/lower/kern.h"
+#include "kern/kern_ask.h"
 
 // Statements in a block; as many is a division worth, or a function of the library.
 enum { BLOCK_WORK = 64, SLOW_WORK = 32, LEAST_ROUNDS = 4, MOST_ROUNDS = 32 };

@@ -4,6 +4,7 @@
 // asks it before (is there an edge at all?).  In lanes and registers there are no rounds if it
 // holds for none of them.  The sum is what it begins with then, as it is after neutral elements.
 #include "imp/lower/kern.h"
+#include "kern/kern_ask.h"
 
 typedef Vec(const Var *) VarsNeeded;
 

@@ -176,9 +176,6 @@ bool may_be_left_out(const KernBlock *block);
 // The rounds of an axis: none if by a condition from outside it adds up nothing (idle.c).
 const ImpExp *rounds_unless_idle(KernCode *kc, const Axis *axis, const ImpExp *rounds);
 
-// What a let of the block binds the variable to; else the term itself (axis.c).
-const Term *term_behind(const KernBlock *block, const Term *t);
-
 // ---- memory
 
 // Where the tensor lies, for the copy at hand.

@@ -14,7 +14,7 @@ static const double search_round = 8;
 // Rounds of the last lane that leaves a loop, as parts of the mean; and of the last one that finds
 // what it looks for: those of most points are few.  What further vectors add to that: the
 // second one hardly anything, four a third.
-static const double last_to_end = 1.5, last_to_find = 4, of_vectors = 0.04;
+static const double last_to_end = 1.5, last_to_find = 6, of_vectors = 0.04;
 // The part of a round's latency that processors do not fill with what comes behind.
 static const double waited_for = 0.75;
 // A new row of the grid's runs, where rows are short.

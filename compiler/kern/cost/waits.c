@@ -1,5 +1,6 @@
 // What rounds of loops wait for: choices by what was read just before, and the round before.
 #include "kern/cost/kern_cost.h"
+#include "kern/kern_ask.h"
 #include <math.h>
 
 // ---- loops in which what a round reads decides where the next one reads: searches in sorted
@@ -76,14 +77,37 @@ bool kern_follows_reads(const Var *const *params, int count, const KernBlock *bo
 
 typedef struct Trying {
   const Vary *vary;
-  Map *same;  // Var -> itself: the same at all points that are in the same round
-  bool asks;  // whether a point's own number equals another one
+  const KernBlock *body;
+  Map *same;    // Var -> itself: the same at all points that are in the same round
+  Map *failed;  // Var -> itself: conditions that do not hold where the loop goes on
+  bool asks;    // whether a point's own number equals another one
 } Trying;
+
+// Notes conditions that hold for none of the points that go on, if this truth value holds for them.
+static void note_failed(Trying *t, const Term *going) {
+  going = term_behind(t->body, going);
+  if (going->kind == TERM_OP && going->u.op.op == OP_NOT &&
+      going->u.op.args[0]->kind == TERM_VAR)
+    map_put(t->failed, going->u.op.args[0]->u.var, t->body);
+  if (going->kind == TERM_OP && going->u.op.op == OP_LAND)
+    for (int i = 0; i < 2; i++)
+      note_failed(t, going->u.op.args[i]);
+  if (going->kind != TERM_SELECT || !term_is_bool(going->u.select.a, false)) return;
+  if (going->u.select.condition->kind == TERM_VAR)
+    map_put(t->failed, going->u.select.condition->u.var, t->body);
+  note_failed(t, going->u.select.b);
+}
+
+static bool has_failed(const Trying *t, const Term *condition) {
+  return condition->kind == TERM_VAR && map_has(t->failed, condition->u.var);
+}
 
 static bool is_same_at_points(const Trying *t, const Term *term) {
   if (term->kind == TERM_VAR)
     return map_has(t->same, term->u.var) ||
            !(vary_var(t->vary, term->u.var) & vary_lanes(t->vary));
+  if (term->kind == TERM_SELECT && has_failed(t, term->u.select.condition))
+    return is_same_at_points(t, term->u.select.b);
   const Term *operands[3];
   int count = term_operands(term, operands);
   for (int i = 0; i < count; i++)
@@ -111,9 +135,12 @@ static bool is_outcome(const KernStm *loop, int param) {
 }
 
 bool kern_tries(const Vary *vary, const KernStm *stm) {
-  Trying t = { .vary = vary, .same = map_new(NULL) };
   const KernBlock *body = stm->u.loop.body;
+  Trying t = {
+    .vary = vary, .body = body, .same = map_new(NULL), .failed = map_new(NULL)
+  };
   int count = stm->u.loop.param_count;
+  note_failed(&t, body->results[stm->u.loop.which]);
   for (int i = 0; i < count; i++) {
     if (is_outcome(stm, i)) continue;
     if (!is_same_at_points(&t, stm->u.loop.inits[i])) return false;
