@@ -295,3 +295,24 @@ const Term *term_behind(const KernBlock *block, const Term *t) {
       return block->stms[i].u.term;
   return t;
 }
+
+static void note_failed(Map *failed, const KernBlock *body, const Term *going) {
+  going = term_behind(body, going);
+  const Term *no = NULL;
+  if (going->kind == TERM_OP && going->u.op.op == OP_NOT) no = going->u.op.args[0];
+  if (going->kind == TERM_OP && going->u.op.op == OP_LAND)
+    for (int i = 0; i < 2; i++)
+      note_failed(failed, body, going->u.op.args[i]);
+  if (going->kind == TERM_SELECT && term_is_bool(going->u.select.a, false)) {
+    no = going->u.select.condition;
+    note_failed(failed, body, going->u.select.b);
+  }
+  if (no && no->kind == TERM_VAR) map_put(failed, no->u.var, no->u.var);
+}
+
+Map *kern_failed(const KernStm *loop) {
+  const KernBlock *body = loop->u.loop.body;
+  Map *failed = map_new(NULL);
+  note_failed(failed, body, body->results[loop->u.loop.which]);
+  return failed;
+}

@@ -1254,6 +1254,7 @@ END
 expect 'simple cases leave points with one loop, which registers take' 0 'differs from register' out
 "$flc" dump --recipes prime.fl > out
 expect 'what is tried is the same until it fits, though a choice stays there' 0 'bind n to lane' out
+some 'what a loop hands on where it ends is chosen behind it' 'let x_.* = select.found_' out
 
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

@@ -77,26 +77,10 @@ bool kern_follows_reads(const Var *const *params, int count, const KernBlock *bo
 
 typedef struct Trying {
   const Vary *vary;
-  const KernBlock *body;
-  Map *same;    // Var -> itself: the same at all points that are in the same round
-  Map *failed;  // Var -> itself: conditions that do not hold where the loop goes on
-  bool asks;    // whether a point's own number equals another one
+  Map *same;          // Var -> itself: the same at all points that are in the same round
+  const Map *failed;  // conditions that do not hold where the loop goes on
+  bool asks;          // whether a point's own number equals another one
 } Trying;
-
-// Notes conditions that hold for none of the points that go on, if this truth value holds for them.
-static void note_failed(Trying *t, const Term *going) {
-  going = term_behind(t->body, going);
-  if (going->kind == TERM_OP && going->u.op.op == OP_NOT &&
-      going->u.op.args[0]->kind == TERM_VAR)
-    map_put(t->failed, going->u.op.args[0]->u.var, t->body);
-  if (going->kind == TERM_OP && going->u.op.op == OP_LAND)
-    for (int i = 0; i < 2; i++)
-      note_failed(t, going->u.op.args[i]);
-  if (going->kind != TERM_SELECT || !term_is_bool(going->u.select.a, false)) return;
-  if (going->u.select.condition->kind == TERM_VAR)
-    map_put(t->failed, going->u.select.condition->u.var, t->body);
-  note_failed(t, going->u.select.b);
-}
 
 static bool has_failed(const Trying *t, const Term *condition) {
   return condition->kind == TERM_VAR && map_has(t->failed, condition->u.var);
@@ -136,11 +120,8 @@ static bool is_outcome(const KernStm *loop, int param) {
 
 bool kern_tries(const Vary *vary, const KernStm *stm) {
   const KernBlock *body = stm->u.loop.body;
-  Trying t = {
-    .vary = vary, .body = body, .same = map_new(NULL), .failed = map_new(NULL)
-  };
+  Trying t = { .vary = vary, .same = map_new(NULL), .failed = kern_failed(stm) };
   int count = stm->u.loop.param_count;
-  note_failed(&t, body->results[stm->u.loop.which]);
   for (int i = 0; i < count; i++) {
     if (is_outcome(stm, i)) continue;
     if (!is_same_at_points(&t, stm->u.loop.inits[i])) return false;

@@ -175,7 +175,7 @@ static const Kern *tidied(Compiler *c, const Kern *kern) {
   kern = kern_know_elements(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));
   kern = kern_own_rows(c, kern);
   kern = kern_choose(c, kern_load_early(c, kern_drop_known_checks(c, kern)));
-  kern = kern_guard_whiles(c, kern);
+  kern = kern_choose_behind(c, kern_guard_whiles(c, kern));
   kern = kern_wait_for_operands(c, kern);
   kern = kern_loops_as_sums(c, kern_bound_rooms(c, kern_narrow(c, kern)));
   return kern_late_operands(

@@ -24,6 +24,8 @@ const Kern *kern_choose(Compiler *c, const Kern *kern);
 // The kernel with loops that may have no rounds in the place of branches with such a loop
 // (guarded_whiles.c).
 const Kern *kern_guard_whiles(Compiler *c, const Kern *kern);
+// The kernel with choices by what ends a loop behind it (found_behind.c).
+const Kern *kern_choose_behind(Compiler *c, const Kern *kern);
 
 // The kernel with choices in the place of branches on conditions of indices, whose loads are kept
 // inside of their arrays: if these have elements, which is the condition (or NULL)
