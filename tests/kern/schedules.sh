@@ -74,6 +74,13 @@ END
 some 'columns forth and back go in tiles' 'split m by 64 follow' out
 expect 'arrays are not filled where the loop stores all' 0 'axis n_?[0-9]*: .* map [{]$|if false' out
 
+cat > own_element.fl << 'END'
+entry main [n] [m] (xss: [n][m]f32) : [n][m]f32 =
+  map (\xs -> loop r = copy xs for i in 1..<m do r with [i] = r[i - 1] * 0.5 + r[i]) xss
+END
+"$flc" dump --explain own_element.fl > out
+some 'what a round loads of its own element is not copied before' 'left_[0-9]* < min\(1, ' out
+
 cat > copied.fl << 'END'
 entry main [n] [m] (xss: [n][m]f32) : [n][m]f32 =
   transpose (map (\xs ->

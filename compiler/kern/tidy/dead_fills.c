@@ -161,6 +161,8 @@ typedef struct PartFill {
   int64_t sign;       // 1 or -1: which way the loop goes
   IndexSum at, end;   // what a round stores; the first element left at the end
   const Axis *loop;
+  const Access *to;  // what its store stores to
+  bool own;          // a round loads the element that it stores, before it does
 } PartFill;
 
 static bool sum_in(Fills *f, const Term *t, IndexSum *out) {
@@ -200,7 +202,7 @@ static bool stores_most(Fills *f, const StoreNest *fill, const StoreNest *nest,
   const Access *a = &fill->store->u.store.to, *b = &nest->store->u.store.to;
   bool taken[MOST_DIMS] = { true };
   int matched = 0;
-  *out = (PartFill){ .axis = -1, .loop = nest->axes[0] };
+  *out = (PartFill){ .axis = -1, .loop = nest->axes[0], .to = b };
   if (a->tensor != b->tensor || fill->depth != nest->depth) return false;
   for (int d = 0; d < a->tensor->rank; d++) {
     int x = axis_in_index(fill, a->index[d]), y = axis_in_index(nest, b->index[d]);
@@ -224,7 +226,10 @@ static bool stores_most(Fills *f, const StoreNest *fill, const StoreNest *nest,
 typedef struct LoadsSeen {
   Fills *fills;
   const Tensor *tensor;
+  const StoreNest *fill;
   const PartFill *part;
+  int stores;
+  bool own;    // it loads what a round stores, before it does
   bool wrong;  // it loads an element that is no longer filled
 } LoadsSeen;
 
@@ -246,20 +251,63 @@ static bool finds_it(LoadsSeen *s, const Term *index) {
   return p->loop->role == AXIS_LOOP && sum_beyond(&at, &p->at, &by) && by * p->sign < 0;
 }
 
+static bool is_own(const Access *a, const Access *to) {
+  if (a->tensor != to->tensor) return false;
+  for (int d = 0; d < to->tensor->rank; d++)
+    if (!term_same(a->index[d], to->index[d])) return false;
+  return true;
+}
+
+static bool made_of(const StoreNest *fill, const Tensor *root) {
+  const KernBlock *body = fill->axes[fill->depth - 1]->body;
+  for (int i = 0; i < body->count; i++)
+    if (body->stms[i].kind == KERN_LOAD &&
+        tensor_root(body->stms[i].u.load.tensor) == root)
+      return true;
+  return false;
+}
+
 static void see_load(KernVisitor *v, Access access, bool stores) {
   LoadsSeen *s = v->state;
-  if (stores || tensor_root(access.tensor) != tensor_root(s->tensor)) return;
-  if (access.tensor != s->tensor || !finds_it(s, access.index[s->part->dim]))
+  const Tensor *root = tensor_root(access.tensor);
+  if (stores && made_of(s->fill, root)) s->stores = 2;
+  if (root != tensor_root(s->tensor)) return;
+  if (stores) {
+    s->stores++;
+  } else if (is_own(&access, s->part->to) && s->stores == 0) {
+    s->own = true;
+  } else if (access.tensor != s->tensor || !finds_it(s, access.index[s->part->dim])) {
     s->wrong = true;
+  }
+}
+
+static void see_store(KernVisitor *v, Access access, bool stores) {
+  (void)access;
+  *(bool *)v->state = *(bool *)v->state || stores;
+}
+
+static bool has_stores(const KernStm *stm) {
+  bool found = false;
+  KernVisitor v = { .access = see_store, .state = &found };
+  kern_visit_stm(&v, stm);
+  return found;
+}
+
+static bool stores_before(const KernBlock *block, int from, int to) {
+  for (int i = from; i < to; i++)
+    if (has_stores(&block->stms[i])) return true;
+  return false;
 }
 
 static bool loads_others(Fills *f, const KernBlock *block, int from, int to,
-                         const Tensor *tensor, const PartFill *part) {
-  LoadsSeen s = { .fills = f, .tensor = tensor, .part = part };
+                         const StoreNest *fill, PartFill *part) {
+  const Tensor *tensor = fill->store->u.store.to.tensor;
+  LoadsSeen s = { .fills = f, .tensor = tensor, .fill = fill, .part = part };
   KernVisitor v = { .access = see_load, .state = &s };
   for (int i = from; i <= to && !s.wrong; i++)
     kern_visit_stm(&v, &block->stms[i]);
-  return s.wrong;
+  part->own = s.own;
+  return s.wrong || (s.own && (s.stores != 1 || stores_before(block, from, to)));
 }
 
 // ---- the search
@@ -304,7 +352,7 @@ static bool is_mostly_dead(Fills *f, const KernBlock *block, int at,
     if (sized_or_counted(&block->stms[i], root)) return false;
     if (!use_of(&block->stms[i], root).stores) continue;
     return stores_over(f, fill, &nest, &block->stms[i], out) &&
-           !loads_others(f, block, at + 1, i, tensor, out);
+           !loads_others(f, block, at + 1, i, fill, out);
   }
   return false;
 }
@@ -373,35 +421,34 @@ static const KernBlock *made_by(Compiler *c, const StoreNest *fill, const Map *t
   return kern_rename(c, turns, &made);
 }
 
+typedef struct Recomputing {
+  const StoreNest *fill;
+  const Access *own;  // only what is loaded from there; NULL: all
+} Recomputing;
+
+static Map *turns_again(const Recomputing *again, const KernStm *stm) {
+  if (stm->kind != KERN_LOAD) return NULL;
+  if (again->own && !is_own(&stm->u.load, again->own)) return NULL;
+  return turns_at(again->fill, &stm->u.load);
+}
+
 static const KernBlock *computed_again(KernMapper *m, const KernBlock *block) {
-  const StoreNest *fill = m->state;
+  const Recomputing *again = m->state;
   KernBuilder b = kern_builder(m->c, (Loc){ 0 });
   kern_expect(&b, block->count);
   for (int i = 0; i < block->count; i++) {
     const KernStm *stm = &block->stms[i];
-    Map *turns = stm->kind == KERN_LOAD ? turns_at(fill, &stm->u.load) : NULL;
+    Map *turns = turns_again(again, stm);
     b.loc = stm->loc;
     if (!turns) {
       kern_add(&b, kern_map_stm(m, stm));
       continue;
     }
-    const KernBlock *made = made_by(m->c, fill, turns);
+    const KernBlock *made = made_by(m->c, again->fill, turns);
     add_all(&b, made);
     kern_let_var(&b, stm->binders[0], made->results[0]);
   }
   return kern_block(&b, block->results, block->result_count);
-}
-
-static void see_store(KernVisitor *v, Access access, bool stores) {
-  (void)access;
-  *(bool *)v->state = *(bool *)v->state || stores;
-}
-
-static bool has_stores(const KernStm *stm) {
-  bool found = false;
-  KernVisitor v = { .access = see_store, .state = &found };
-  kern_visit_stm(&v, stm);
-  return found;
 }
 
 // The statements from `at` on that store nothing: what a loop begins with is not loaded from what
@@ -410,10 +457,19 @@ static int add_again(KernBuilder *b, StoreNest *fill, const KernBlock *block, in
   int end = at;
   while (end < block->count && !has_stores(&block->stms[end]))
     end++;
-  KernMapper m = { .c = b->c, .block = computed_again, .state = fill };
+  Recomputing again = { .fill = fill };
+  KernMapper m = { .c = b->c, .block = computed_again, .state = &again };
   KernBlock part = { block->stms + at, end - at, NULL, 0 };
   add_all(b, computed_again(&m, &part));
   return end;
+}
+
+// The loop, which makes what it would have loaded of the fill.
+static KernStm made_within(Compiler *c, const StoreNest *fill, const PartFill *part,
+                           const KernStm *loop) {
+  Recomputing again = { .fill = fill, .own = part->to };
+  KernMapper m = { .c = c, .block = computed_again, .state = &again };
+  return kern_map_stm(&m, loop);
 }
 
 static const KernBlock *without_fills(KernMapper *m, const KernBlock *block) {
@@ -428,6 +484,9 @@ static const KernBlock *without_fills(KernMapper *m, const KernBlock *block) {
     if (fills && is_mostly_dead(m->state, block, i, &fill, &part)) {
       add_left(&b, &fill, &part);
       i = add_again(&b, &fill, block, i + 1) - 1;
+      if (!part.own) continue;
+      KernStm loop = made_within(m->c, &fill, &part, &block->stms[++i]);
+      kern_add(&b, kern_map_stm(m, &loop));
     } else {
       kern_add(&b, kern_map_stm(m, &block->stms[i]));
     }
