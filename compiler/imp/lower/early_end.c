@@ -90,8 +90,11 @@ void early_end_join(KernCode *inner, const KernStm *stm, AxisSet bit) {
   PrimOp op = truth_operator(&axis->ops[0]);
   AxisSet set = bit | joined_of(inner, stm->binders[0]);
   inner->joined = map_new(inner->joined);
-  const Term *sum = axis->body->results[0];
-  for (const KernStm *s; sum && (s = reduction_of(axis->body, sum));) {
+  const KernBlock *body = axis->body;
+  const Term *sum = body->results[0];
+  // Nothing comes after it that reads it, a check say: it may not be what it would be in the end.
+  if (!body->count || reduction_of(body, sum) != &body->stms[body->count - 1]) return;
+  for (const KernStm *s; sum && (s = reduction_of(body, sum));) {
     const Axis *part = s->u.axis;
     if (!is_truth(part) || part->op_count > 1 || truth_operator(&part->ops[0]) != op)
       return;
