@@ -56,7 +56,8 @@ RT_FN bool rt_pocl_needs_library(const unsigned char *bytes, size_t length) {
   for (const unsigned char *at = bytes; at < end; at++) {
     at = (const unsigned char *)memchr(at, '_', (size_t)(end - at));
     if (!at) return false;
-    bool chance = (size_t)(at - bytes) >= before && memcmp(at - before, source, before) == 0;
+    bool chance =
+        (size_t)(at - bytes) >= before && memcmp(at - before, source, before) == 0;
     if (!chance && at[1] == 'Z' && at[2] >= '1' && at[2] <= '9') return true;
   }
   return false;

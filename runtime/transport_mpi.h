@@ -150,7 +150,7 @@ RT_FN void rt_transport_broadcast(struct rt_workers *w, int from, void *bytes,
 }
 
 RT_FN bool rt_transport_takes_cuda(void) {
-  int takes = 0;  // who knows: device_aware=1 says it
+  int takes = 0;                    // who knows: device_aware=1 says it
 #if defined(MPIX_GPU_SUPPORT_CUDA)  // MPICH from 4.0 on, where it is the number of a kind
   if (MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &takes)) takes = 0;
 #elif defined(MPIX_CUDA_AWARE_SUPPORT)

@@ -54,7 +54,8 @@ typedef struct VersionTree {
   SizeNames *sizes;
   int version_count, guard_count;
   int kernel_count, stm_count;  // level-1 seg-ops; statements of Flat, at any depth
-  const Map *recipes;  // SegOp -> RecipeGuards, if kernels have several; NULL: not asked for
+  const Map
+      *recipes;  // SegOp -> RecipeGuards, if kernels have several; NULL: not asked for
   SplitVec splits;
 } VersionTree;
 

@@ -42,7 +42,8 @@ typedef struct KernCode {
   const KernBlock *block;  // at hand
   // Var -> const ImpExp *: vectors that are permutations, or other names of vectors; or NULL
   Map *permuted;
-  Map *joined;  // Var -> AxisSet: sums that lanes and registers join (early_end.c); or NULL
+  Map *
+      joined;  // Var -> AxisSet: sums that lanes and registers join (early_end.c); or NULL
 } KernCode;
 
 // A variable: copies by the points of the register axes in `set`.
