@@ -43,6 +43,13 @@ END
 "$flc" dump --recipes sums.fl > out
 some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
 
+cat > products.fl << 'END'
+entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 =
+  map (\k -> f32.sum (map (\i -> if k - i >= 0 && k - i < m then a[i] * b[k - i] else 0) (iota n))) (iota (n + m - 1))
+END
+"$flc" dump --recipes products.fl > out
+some 'where borders leave no room points meet in lanes' '^  align n_before$' out
+
 cat > parts.fl << 'END'
 entry main [n] [m] (a: [n][m]f32) : [][]f32 =
   map (\r -> map f32.maximum (unflatten (take (m / 2 * 2) r :> [m / 2 * 2]f32))) (transpose a)

@@ -253,6 +253,7 @@ void recipe_interior(Recipe *r, bool twice) {
   const Term *fits = r->failed ? NULL : r->step.fits;
   if (!fits || !r->condition || term_is_bool(fits, true)) return;
   r->moves = true;
+  r->by_loops = r->step.by_loops;
   if (kern_host_knows(r->kern, fits)) add_demand(r, fits);
 }
 

@@ -10,6 +10,7 @@ typedef struct Recipe {
   const Kern *kern;  // so far; stays as it was before a step that does not apply
   const Term *condition;  // of the host: what the steps ask of widths; NULL: nothing
   bool moves;             // blocks at borders move inside
+  bool by_loops;          // .. which may be as wide as loops are long
   bool failed;            // a step did not apply: step.refusal says why,
   const char *refused;    // and this is its line
   RecipeLines lines;

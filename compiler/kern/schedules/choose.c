@@ -166,6 +166,29 @@ static const Candidate *half_block(const Candidates *all, const Candidate *best,
   return found;
 }
 
+static void find_steady(const Candidates *of, double *least, const Candidate **found) {
+  vec_each (const Candidate *, cand, of) {
+    if (cand->recipe.moves || cand->cost >= *least) continue;
+    *least = cand->cost;
+    *found = cand;
+  }
+}
+
+// What needs no room between borders, and is much better than all of that kind that the best one
+// leaves, whose borders may be as wide as loops are long: where there is no room for it, there is
+// none for smaller blocks either.  NULL: there is none.
+static const Candidate *without_room(const Candidates *all, const Candidate *best,
+                                     const Candidates *rest) {
+  const Candidate *found = NULL;
+  double least = INFINITY;
+  if (!best->recipe.by_loops) return NULL;
+  find_steady(rest, &least, &found);
+  found = NULL;
+  least *= 0.5;
+  find_steady(all, &least, &found);
+  return found;
+}
+
 // smaller: what was better needs room between borders.
 static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   Candidates first = smaller ? smaller_blocks(all) : *all;
@@ -174,6 +197,8 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   if (plan.condition) {
     bool needs_room = best->recipe.moves && !smaller;
     Candidates rest = others(all, best, needs_room);
+    const Candidate *steady = without_room(all, best, &rest);
+    if (steady) vec_push(&rest, *steady);
     plan.otherwise = choose_plan(&rest, needs_room);
     const Candidate *half = half_block(all, best, &rest);
     if (half) {

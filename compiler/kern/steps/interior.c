@@ -469,7 +469,7 @@ static void see_aligned(KernVisitor *v, const KernStm *stm) {
 }
 
 const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
-  s->could_move = false;
+  s->could_move = s->by_loops = false;
   bool aligned = false;
   KernVisitor v = { .stm = see_aligned, .state = &aligned };
   kern_visit_block(&v, kern->body);
@@ -489,6 +489,7 @@ const Kern *step_interior(Step *s, const Kern *kern, bool twice) {
   Kern out = *kern;
   if (has_block(kern->body)) out.body = outer_block(&x.outer, kern->body);
   s->could_move = x.could_move;
+  s->by_loops = x.by_loops;
   if (!x.found)
     return step_refuse(s, "no condition on indices has one outcome in blocks");
   s->fits = x.fits;

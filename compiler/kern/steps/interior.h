@@ -42,6 +42,7 @@ typedef struct Interior {
   const Axis *around;
   bool twice;       // points of the grid may run twice
   bool could_move;  // Step.could_move
+  bool by_loops;    // Step.by_loops
   bool found;       // a block with an interior
   // of the block at hand
   bool may_move;

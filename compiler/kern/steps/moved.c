@@ -127,14 +127,38 @@ static void choose_places(const Interior *x, KernBuilder *b) {
   }
 }
 
-// Is there a place for the block inside of all borders?
-static const Term *fits_inside(const Interior *x) {
+typedef struct BorderLoop {
+  const Term *border;
+  bool found;
+} BorderLoop;
+
+static void see_border_loop(KernVisitor *v, const KernStm *stm) {
+  BorderLoop *l = v->state;
+  if (stm->kind != KERN_AXIS || stm->u.axis->width->kind != TERM_VAR) return;
+  l->found |= term_mentions(l->border, stm->u.axis->width->u.var);
+}
+
+// Is the border as wide as a loop of the points is long (a sum over all pairs that meet there)?
+static bool goes_by_loop(const Term *border, const KernStm *lock) {
+  BorderLoop loop = { border, false };
+  KernVisitor v = { .stm = see_border_loop, .state = &loop };
+  kern_visit_stm(&v, lock);
+  return loop.found;
+}
+
+// Is there a place for the block inside of all borders?  Of points between borders that may be
+// wide half must be inside: those at the borders go one by one.
+static const Term *fits_inside(Interior *x, const KernStm *lock) {
   const Term *t = term_bool(true);
   for (int i = 0; i < x->index_count; i++) {
     const Index *index = &x->indices[i];
     if (!index->at || !index->from) continue;
     const Term *to = index->to ? term_min(index->to, index->last) : index->last;
     t = term_and(t, term_at_most(index->from, to));
+    if (!goes_by_loop(index->from, lock)) continue;
+    x->by_loops = true;
+    const Term *places = term_mul(term_i64(2), term_sub(to, index->from));
+    t = term_and(t, term_at_most(index->last, term_add(places, term_i64(index->size))));
   }
   return t;
 }
@@ -297,7 +321,7 @@ bool moved_can_end(Interior *x, const KernStm *stm) {
 
 bool moved_add(Interior *x, KernBuilder *b, const KernStm *stm, const KernBlock *inside) {
   if (!has_coordinates(x)) return false;
-  if (x->in_grid) x->fits = term_and(x->fits, fits_inside(x));
+  if (x->in_grid) x->fits = term_and(x->fits, fits_inside(x, stm));
   KernBuilder nothing = kern_builder(x->c, stm->loc);
   const KernBlock *none = kern_block(&nothing, NULL, 0);
   choose_places(x, b);

@@ -11,6 +11,7 @@ typedef struct Step {
   const char *refusal;  // "`permute k j`: ..."
   const Term *fits;     // what the last interior is for, if the host knows it; or NULL
   bool could_move;      // one of its blocks, if it was allowed to
+  bool by_loops;        // borders of the last interior may be as wide as loops are long
 } Step;
 
 // Notes a reason; returns NULL.
