@@ -7,8 +7,7 @@
 enum {
   RT_PRICE_ROUNDS = 8,
   RT_PRICE_LARGE_ROUNDS = 4,
-  RT_PRICE_SLOW_NS =
-      1000000,  // what takes as long once (more processes than cores) will do
+  RT_PRICE_SLOW_NS = 1000000,  // once will do (more processes than cores)
   RT_PRICE_BYTES = 1 << 20,
   RT_CPU_SPEED =
       16,  // operations in a nanosecond by a compute unit, as guards count them

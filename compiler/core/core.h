@@ -135,7 +135,7 @@ typedef struct Soac {
 typedef struct ScatterDest {
   Atom dest;
   int index_count;  // leading dimensions of dest that are indexed
-  bool covered;     // every element is written: what dest holds does not matter
+  bool covered;     // every element that is read is written: what dest holds does not matter
   bool inside;      // indices are in bounds, by checks before: it is an update of a slice
   bool ascending;   // of a filter: indices in bounds ascend from 0 on in steps of 1
 } ScatterDest;

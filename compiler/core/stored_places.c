@@ -13,8 +13,7 @@
 
 typedef struct Scattered {
   const Exp *scatter;
-  Atom
-      index;  // what its function returns: made of one element of an array that it goes over
+  Atom index;  // what its function returns: made of one element of what it goes over
   int mentions, reads;
 } Scattered;
 

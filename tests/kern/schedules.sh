@@ -43,6 +43,12 @@ END
 "$flc" dump --recipes sums.fl > out
 some 'points with rows of their own that are summed up run in lanes' 'permute n n0' out
 
+cat > bits.fl << 'END'
+entry main [n] [m] (xs: [n][m]u64) : [n]i32 = map (\r -> i32.sum (map u64.popc r)) xs
+END
+"$flc" build --emit-c bits.fl -o bits.c
+some 'bits of lanes are counted by the instruction where there is one' 'vpopcntq %' bits.c
+
 cat > products.fl << 'END'
 entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 =
   map (\k -> f32.sum (map (\i -> if k - i >= 0 && k - i < m then a[i] * b[k - i] else 0) (iota n))) (iota (n + m - 1))

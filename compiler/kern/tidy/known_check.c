@@ -84,7 +84,7 @@ static bool is_signed_conversion(const Term *t) {
 static bool is_narrow(const Dropping *d, const Term *t, int bits) {
   const Term *base;
   int64_t by;
-  if (is_offset(d, t, &base, &by) && by <= 0) t = base;
+  if (is_offset(d, t, &base, &by) && by <= 0 && by >= INT32_MIN) t = base;  // no wrap
   t = resolved(d, t);
   return is_signed_conversion(t) && prim_bits(t->u.arg->type) <= bits;
 }
