@@ -567,27 +567,31 @@ def processes_of(path):
 
 def killed(folder, command):
     """One of three processes is killed between its first and its last run: mpirun ends the others, and there is no result."""
+    given = os.path.join(folder, "killed.in")
+    with open(given, "w", encoding="utf-8") as file:
+        file.write("[1i64, 2i64] [0i64, 1i64]")
     for rank in range(3):
-        path = os.path.join(folder, f"killed{rank}")
-        words = MPIRUN + ["-n", "3"] + command + ["-e", "picks", "-r", "100000000", "-o", path]
-        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as job:
-            job.stdin.write(b"[1i64, 2i64] [0i64, 1i64]")
-            job.stdin.close()
-            until = time.time() + FAILURE_SECONDS
-            while set(processes_of(path).values()) != {0, 1, 2} and time.time() < until:
-                time.sleep(0.1)
-            time.sleep(1)
-            pids = sorted(pid for pid, of in processes_of(path).items() if of == rank)
+        path, seen = os.path.join(folder, f"killed{rank}"), set()
+        words = MPIRUN + ["-n", "3"] + command + ["-e", "picks", "-L", "-r", "100000000", "-o", path]
+        with open(given, "rb") as text, subprocess.Popen(words, stdin=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as job:
+            # All must be in a run: an mpirun may hang where a process is killed before MPI knows it.
+            for line in job.stdout:
+                seen |= {int(word) for word in re.findall(rb"\[([012])\] launch", line)}
+                if len(seen) == 3:
+                    break
+            pids = [pid for pid, of in processes_of(path).items() if of == rank]
             if pids:
-                os.kill(pids[0], signal.SIGKILL)
+                os.kill(min(pids), signal.SIGKILL)
             try:
-                ended = job.wait(timeout=FAILURE_SECONDS) != 0
+                said = job.communicate(timeout=FAILURE_SECONDS)[0]
             except subprocess.TimeoutExpired:
-                ended = False
                 job.kill()
-            time.sleep(0.2)
+                said = job.communicate()[0]
+            ended, until = (job.returncode or 0) > 0, time.time() + FAILURE_SECONDS
+            while processes_of(path) and time.time() < until:
+                time.sleep(0.1)
             good = pids and ended and not processes_of(path) and not os.path.exists(path)
-            check(good, f"process {rank} of 3 is killed: {pids}, {job.returncode}, {processes_of(path)}, {job.stdout.read()[-300:]}")
+            check(good, f"process {rank} of 3 is killed: {pids}, {job.returncode}, {processes_of(path)}, {said[-300:]}")
 
 
 def faults(flc, folder, command):
