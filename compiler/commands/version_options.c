@@ -204,8 +204,10 @@ void decider_meet_split(void *state, const Exp *split, int64_t par) {
 }
 
 const char *profile_option(const char *name, Profile *out) {
-  *out = strcmp(name, "gpu") == 0 ? PROFILE_GPU : PROFILE_CPU;
-  return *out == PROFILE_GPU || strcmp(name, "cpu") == 0
-             ? NULL
-             : text_format("--code: expected cpu or gpu, found %s", name);
+  for (Profile p = 0; p < PROFILE_COUNT; p++)
+    if (strcmp(name, profile_traits[p].name) == 0) {
+      *out = p;
+      return NULL;
+    }
+  return text_format("--code: expected cpu or gpu, found %s", name);
 }

@@ -13,8 +13,6 @@
 #include "flat/flat.h"
 #include "imp/imp.h"
 
-enum { PROFILE_COUNT = 2 };
-
 // A tuned decision by sizes: "main.top_0@1:n*m" (runtime/decision.h).
 typedef struct EmitPreset {
   const char *name;

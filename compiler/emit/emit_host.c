@@ -12,8 +12,6 @@
 
 static void host_block(CodeText *c, const ImpBlock *block);
 
-static const char *const profile_names[] = { "cpu", "gpu" };
-
 const char *entry_arg_name(const Entry *entry, int param) {
   return text_format("%s_%d", c_local_name(entry->params[param]->name), param);
 }
@@ -604,7 +602,7 @@ static void statements_entry(Emit *e, Text *t, const ImpEntry *entry, Profile pr
          "struct rt_value *results) {",
          only_launches(&entry->body, LONG_LAUNCHES, HOST_STATEMENTS) ? "RT_LAUNCHES "
                                                                      : "",
-         name, profile_names[profile], name);
+         name, profile_traits[profile].name, name);
   c_open(&c);
   c_line(&c, "int err = RT_OK;");
   c_line(&c, "(void)args;");
@@ -648,7 +646,7 @@ static int least_of_tables(const Emit *e) {
 void emit_host_entry(Emit *e, Text *t, const ImpEntry *entry, Profile profile) {
   bool one = e->options.workers == WORKERS_ONE;
   if (one && only_launches(&entry->body, least_of_tables(e), HOST_TABLE))
-    emit_script(e, t, entry, profile_names[profile]);
+    emit_script(e, t, entry, profile_traits[profile].name);
   else
     statements_entry(e, t, entry, profile);
 }

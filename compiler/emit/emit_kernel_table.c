@@ -88,16 +88,15 @@ static const KeptText *keep_text(Emit *e, Text *t, Map *texts, const char *text,
 
 // ---- the table
 
-static const char *const profile_names[] = { "cpu", "gpu" };
-
 static const char *kernel_row(Emit *e, Text *t, Map *texts, const Kernel *kernel,
                               EmitKernelText code, Profile profile, int batch) {
-  const char *wanted = text_format("%s_%s", profile_names[profile], kernel->name);
+  const char *wanted = text_format("%s_%s", profile_traits[profile].name, kernel->name);
   const KeptText *kept = keep_text(e, t, texts, code.text, wanted);
   return text_format(
       "{ \"%s\", %s_text, %s, %s, %s, NULL, 0, %s, \"%s\", %s, %d, %lld, %s, %s }",
       kernel->name, kept->name, kernel->may_fail ? "true" : "false",
-      code.uses_f64 ? "true" : "false", profile == PROFILE_GPU ? "true" : "false",
+      code.uses_f64 ? "true" : "false",
+      profile_traits[profile].local_memory ? "true" : "false",
       kernel->uses_arena ? "true" : "false", kept->hash, kernel->sized ? "true" : "false",
       batch, (long long)kernel->group_size,
       kernel->recipe_name ? c_string(kernel->recipe_name) : "NULL",

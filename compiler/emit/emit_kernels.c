@@ -429,11 +429,12 @@ static EmitKernelText with_needs(CodeText *c, const Kernel *kernel) {
 EmitKernelText emit_kernel_text(Emit *e, const Kernel *kernel, Profile profile) {
   CodeText c = code_text_new(e, text_new());
   MathUses math = { 0 };
-  if (profile == PROFILE_CPU) c.math = &math;
-  c.interleaved = profile == PROFILE_GPU;
+  const Traits *machine = &profile_traits[profile];
+  if (machine->own_math) c.math = &math;
+  c.interleaved = machine->side_by_side;
   c.own_group = kernel->own_local ? kernel->group_size : 0;
   c.guarded = kernel->has_barrier && kernel->may_fail;
-  c.lone = profile == PROFILE_CPU && kernel->group_size == 1 && !kernel->has_barrier;
+  c.lone = machine->lone_items && kernel->group_size == 1 && !kernel->has_barrier;
   c.live = imp_live(&kernel->body, NULL, 0);
   c.changing = map_new(NULL);
   find_changing(c.changing, &kernel->body, false);

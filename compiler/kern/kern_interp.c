@@ -488,7 +488,7 @@ static bool items_wait(const KernPlan *plan) {
 
 static const KernPlan *schedule_seg(const KernRunner *runner, const KernSeg *seg) {
   const KernPlan *plan = kern_schedule(runner->c, runner->book, seg),
-                 *groups = runner->profile == PROFILE_GPU
+                 *groups = profile_traits[runner->profile].group_plans
                                ? kern_schedule_groups(runner->c, seg)
                                : NULL;
   return kern_plan_without_calls(

@@ -1,10 +1,8 @@
 // Plans: how a seg-op of the host becomes kernels.
 #pragma once
 #include "base/map.h"
+#include "kern/profile.h"
 #include "kern/view.h"
-
-// Which machine a plan is for (docs/opencl.md: CPUs want few items with long runs, GPUs many).
-typedef enum Profile { PROFILE_CPU, PROFILE_GPU } Profile;
 
 // What a schedule left out, and why; both for people.
 typedef struct KernNote {

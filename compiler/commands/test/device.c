@@ -12,9 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PROFILES = 2, NO_PROFILE, FEW_RUNS = 6, MANY_RUNS = 400 };
-
-static const char *const profile_names[PROFILES] = { "cpu", "gpu" };
+enum { NO_PROFILE = PROFILE_COUNT, FEW_RUNS = 6, MANY_RUNS = 400 };
 
 struct TestDevice {
   Compiler *c;
@@ -44,9 +42,9 @@ static const char *values_file(const TestDevice *d) {
 
 // Workers of different kinds have each code in turn, beginning with that which is tested.
 static const char *codes_of_workers(const TestDevice *d) {
-  const char *first = profile_names[d->first];
+  const char *first = profile_traits[d->first].name;
   if (!d->threads || !d->start->flatten.mixed) return first;
-  return d->first == PROFILE_GPU ? "gpu,cpu" : "cpu,gpu";
+  return text_format("%s,%s", first, profile_traits[!d->first].name);
 }
 
 // What starts the program, or so many processes of it.
@@ -92,8 +90,9 @@ static bool take_profile(TestDevice *d, int profile, const char **message) {
   if (!d->server && !start_server(d, message)) return false;
   if (d->profile == profile) return true;
   bool quick = d->unoptimised && profile != PROFILE_GPU;
-  ServerReply reply = server_ask(
-      d->server, text_format("code %s%s", profile_names[profile], quick ? " quick" : ""));
+  ServerReply reply =
+      server_ask(d->server, text_format("code %s%s", profile_traits[profile].name,
+                                        quick ? " quick" : ""));
   d->profile = profile;
   *message = reply.text;
   return reply.ok;
@@ -363,7 +362,7 @@ int test_device_left_out(const TestDevice *d) { return d->left_out; }
 
 const char *test_device_case(TestDevice *d, const DeviceCase *test) {
   // Where one version has to do, so has one profile: the other's takes minutes on a CPU.
-  int profiles = test->default_only ? d->first + 1 : PROFILES;
+  int profiles = test->default_only ? d->first + 1 : PROFILE_COUNT;
   for (int profile = d->first; profile < profiles; profile++) {
     if (profile > d->first && is_late(d)) {
       d->left_out++;
@@ -374,7 +373,7 @@ const char *test_device_case(TestDevice *d, const DeviceCase *test) {
     if (!message) continue;
     // A process that has died, or has not cleaned up, is of no use to the next case.
     stop_server(d);
-    return text_format("%s --code %s", message, profile_names[profile]);
+    return text_format("%s --code %s", message, profile_traits[profile].name);
   }
   return NULL;
 }

@@ -453,7 +453,7 @@ static void find_result_probes(Reads *r) {
 // What the body does with arrays that may be laid out anew.
 static Reads find_seg_reads(Code *host, const SegOp *seg, bool groups) {
   Reads r = { .host = host, .seg = seg, .motions = map_new(NULL), .groups = groups };
-  if (host->lower->profile != PROFILE_GPU) return r;
+  if (!host->lower->machine->side_by_side) return r;
   find_probes(&r);
   if (groups) find_result_probes(&r);
   if (body_changes_rank(seg->body)) r.probes.count = 0;

@@ -22,10 +22,10 @@ static void copy_points(Code *host, const Arr *to, const Arr *from) {
 
 void host_copy(Code *host, const Arr *to, const Arr *from) {
   if (layout_transpose(host, to, from)) return;
-  if (host->lower->profile == PROFILE_CPU)
-    copy_on_cpu(host, to, from);
-  else
+  if (host->lower->machine->side_by_side)
     copy_points(host, to, from);
+  else
+    copy_on_cpu(host, to, from);
 }
 
 // ---- maps that only copy

@@ -157,7 +157,7 @@ static void host_reshape(Code *k, const Stm *stm) {
   const Var *binder = stm->binders[0];
   code_view(k, stm);
   const Arr *arr = code_array(k, atom_var(binder));
-  if (k->lower->profile != PROFILE_CPU || host_is_plain(arr) ||
+  if (!k->lower->machine->by_axes || host_is_plain(arr) ||
       kern_see_renamed(code_kern_host(k), stm))
     return;
   code_bind(k, binder, host_dense(k, arr, binder->type));
@@ -309,7 +309,7 @@ static const ImpEntry *lower_entry(Lower *lower, const Entry *entry) {
 ImpProgram *imp_lower(Compiler *c, const Core *flat, Profile profile, RecipeBook *book,
                       bool mixed) {
   Lower lower = { .c = c,
-                  .profile = profile,
+                  .machine = &profile_traits[profile],
                   .book = book,
                   .copy_of = map_new(NULL),
                   .partials = map_new(NULL),

@@ -67,7 +67,7 @@ static bool goes_on(const ImpStm *stm) {
 
 void move_checks_to_host(Code *host, KernelCode *kernel, ImpBlock *block,
                          const ImpExp *points) {
-  if (host->lower->profile != PROFILE_GPU || !kernel->may_fail) return;
+  if (host->lower->machine->by_axes || !kernel->may_fail) return;
   Map *bound = map_new(NULL);
   ImpBlock rest = { 0 };
   bool first = true;

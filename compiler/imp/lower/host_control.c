@@ -109,10 +109,10 @@ static bool is_bound_in(const Body *body, const Var *var) {
   return false;
 }
 
-// Would the second body copy nothing, either?  Kernels for CPUs lie where an array dies.
+// Would the second body copy nothing, either?  Kernels may store where an array dies.
 static bool spares_nothing(Code *k, const Stm *stm, const Body *body, int position) {
   const Body *first = stm->exp->u.cond.then_body;
-  if (!stm->exp->u.cond.spares_copy || k->lower->profile != PROFILE_CPU) return false;
+  if (!stm->exp->u.cond.spares_copy || !k->lower->machine->in_place) return false;
   for (int i = 0; i < first->stm_count; i++) {
     const Exp *loop = first->stms[i].exp;
     for (int p = 0; loop->kind == EXP_LOOP && p < loop->u.loop.param_count; p++) {
@@ -201,7 +201,7 @@ static bool sums_in_bands(const Lower *lower, int since, const Body *body,
 }
 
 static const ImpExp *step_of(const Code *k, const Guard *guard) {
-  if (guard->kind != GUARD_INTRA || k->lower->profile != PROFILE_CPU) return NULL;
+  if (guard->kind != GUARD_INTRA || k->lower->machine->local_memory) return NULL;
   return guard->step ? imp_size_exp(guard->step) : imp_i64(0);
 }
 
@@ -213,8 +213,7 @@ void host_stm_guard(Code *k, const Stm *stm, const Body *body, int position) {
   ImpBlock else_block = host_branch(&s, stm->exp->u.guard.else_body);
   bool one_for_two = has_one_for_two(k->lower, before),
        bands = sums_in_bands(k->lower, before, stm->exp->u.guard.else_body, &else_block);
-  // On a CPU level 0 is the lanes of an item: no local memory.
-  bool needs_local = guard->local_bytes && k->lower->profile == PROFILE_GPU;
+  bool needs_local = guard->local_bytes && k->lower->machine->local_memory;
   const ImpExp *local = needs_local ? local_need(&then_block) : imp_i64(0);
   if (!local) local = imp_size_exp(guard->local_bytes);
   const ImpExp *roundings =

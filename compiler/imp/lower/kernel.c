@@ -232,11 +232,12 @@ static void note_fresh(void *state, const void *mem, void *value) {
   if (is_fresh(fresh->host, mem)) map_put(fresh->found, mem, mem);
 }
 
-// On GPUs, where items do not work together, an item need not load what it has just stored.
+// Where items do not work together, an item need not load what it has just stored; steps of Kern
+// have seen to that.
 static void fuse_loops(const Code *host, KernelCode *kernel) {
   Effects seen = no_effects();
   see_block(&seen, &kernel->b.block);
-  if (host->lower->profile != PROFILE_GPU || seen.barrier) return;
+  if (host->lower->machine->by_axes || seen.barrier) return;
   FreshArrays fresh = { &host->b->block, map_new(NULL) };
   map_each(seen.stored, note_fresh, &fresh);
   ImpBlock fused = imp_fuse_loops(host->lower->c, &kernel->b.block, fresh.found);
@@ -299,11 +300,11 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
       .function_count = s.functions.count, .plan = host->lower->plan,
       .recipe_name = host->lower->kernel,
       .group_size = known_group_size(launch.group_size));
-  bool on_cpu = host->lower->profile == PROFILE_CPU;
-  k->sized = !on_cpu && launch.group_size;
+  const Traits *machine = host->lower->machine;
+  k->sized = machine->sized && launch.group_size;
   ImpBlock lifted = imp_lift_divisions(&kernel->b.block);
-  ImpBlock body = on_cpu ? imp_hoist(&lifted) : imp_contract(&lifted);
-  if (on_cpu) body = imp_prefetch_rows(s.c, &body);
+  ImpBlock body = machine->side_by_side ? imp_contract(&lifted) : imp_hoist(&lifted);
+  if (!machine->side_by_side) body = imp_prefetch_rows(s.c, &body);
   k->body.at = body.at;
   k->body.count = body.count;
   ImpStm stm = { .kind = IMP_LAUNCH,

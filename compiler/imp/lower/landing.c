@@ -323,7 +323,7 @@ int landing_last_update(const Body *body) {
 void landing_find(Code *host, const Body *body, int position, int last_update) {
   const Stm *stm = &body->stms[position];
   ExpKind kind = stm->exp->kind;
-  if (host->lower->profile != PROFILE_CPU) return;
+  if (!host->lower->machine->in_place) return;
   if (kind != EXP_SEG && kind != EXP_GUARD && kind != EXP_IF) return;
   for (int i = 0; i < stm->binder_count; i++) {
     const Var *binder = stm->binders[i];

@@ -47,7 +47,7 @@ static bool leaves_body(const Body *body, const Var *var) {
 static const int *layout_wanted(const Code *k, const Stm *stm) {
   const int *perm = stm->exp->u.rearrange.perm,
             *outside = map_get(k->layouts, stm->binders[0]);
-  if (!outside || k->lower->profile == PROFILE_CPU) return perm;
+  if (!outside || !k->lower->machine->side_by_side) return perm;
   int rank = stm->exp->u.rearrange.rank;
   int *both = new_array(int, rank);
   bool same = true;
@@ -59,7 +59,7 @@ static const int *layout_wanted(const Code *k, const Stm *stm) {
 }
 
 void host_find_layouts(Code *k, const Body *body) {
-  bool all = k->lower->profile == PROFILE_CPU;
+  bool all = !k->lower->machine->side_by_side;
   for (int i = 0; i < body->stm_count; i++) {
     const Exp *exp = body->stms[i].exp;
     if (exp->kind != EXP_REARRANGE || exp->u.rearrange.array.kind != ATOM_VAR) continue;

@@ -5,7 +5,7 @@
 
 typedef struct Lower {
   Compiler *c;
-  Profile profile;
+  const Traits *machine;  // that the code is for
   const KernPlan *plan;  // of the kernel at hand, or NULL
   Name kernel;           // at hand, by the name that recipes use; or NULL
   RecipeBook *book;      // NULL: none

@@ -38,7 +38,7 @@ static bool is_of_groups(const Kernel *kernel) {
 
 // Some of local memory is all that a kernel may have.
 static bool may_lie_in_local(const Code *host, const Kernel *kernel) {
-  return host->lower->profile == PROFILE_GPU && !kernel->uses_arena &&
+  return host->lower->machine->local_memory && !kernel->uses_arena &&
          (!kernel->has_barrier || is_of_groups(kernel));
 }
 

@@ -114,7 +114,7 @@ static void give_room(Finder *f, Atom a, Room wanted) {
 
 void rooms_find(Lower *lower, const Body *body) {
   Finder f = { .makers = map_new(NULL), .rooms = map_new(NULL) };
-  if (lower->profile == PROFILE_CPU) find_makers(&f, body);
+  if (lower->machine->in_place) find_makers(&f, body);
   vec_each (const Exp **, border, &f.borders) {
     Atom block = (*border)->u.border.block, before = (*border)->u.border.before,
          after = (*border)->u.border.after;

@@ -60,7 +60,7 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
               host_alloc(host, stm->binders[0]->name, stm->binders[0]->type));
     return;
   }
-  if (host->lower->profile == PROFILE_CPU) {
+  if (host->lower->machine->by_axes) {
     lower_kern_seg(host, stm, body, position);
     return;
   }
@@ -138,7 +138,7 @@ static bool is_made_by_loop(const Body *body, const Var *var) {
 
 // Is it made round by round?  What that stores again and again had better be the item's own.
 static bool is_made_in_rounds(const Code *k, const Body *body, Atom result) {
-  if (k->lower->profile != PROFILE_GPU || result.kind != ATOM_VAR) return false;
+  if (result.kind != ATOM_VAR) return false;
   return (k->own_results || code_is_private(result.u.var->type)) &&
          is_made_by_loop(body, result.u.var);
 }
@@ -185,7 +185,7 @@ static bool binds_size(const Body *body, CoreType type) {
 // Are there rows that loops make, which may lie in local memory until they are ready?
 static bool has_rows_of_loops(Code *host, const SegOp *seg) {
   bool found = false;
-  if (host->lower->profile != PROFILE_GPU || body_takes_arena(host, seg)) return false;
+  if (body_takes_arena(host, seg)) return false;
   for (int i = 0; i < seg->body->result_count; i++) {
     Atom result = seg->body->results[i];
     if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 ||

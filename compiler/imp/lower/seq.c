@@ -9,11 +9,10 @@ static bool is_positive_constant(const Term *t) {
          t->u.constant.u.i > 0;
 }
 
-// Did the host compute it as `max 1 n`?  CPUs have their checks from Kern.
+// Did the host compute it as `max 1 n`?  Kern has seen to its own checks.
 static bool is_positive_of_host(const Code *k, Atom a) {
   const Term *t = a.kind == ATOM_VAR ? map_get(k->lower->scalars, a.u.var) : NULL;
-  if (k->lower->profile != PROFILE_GPU || !t || t->kind != TERM_OP ||
-      t->u.op.op != OP_MAX)
+  if (k->lower->machine->by_axes || !t || t->kind != TERM_OP || t->u.op.op != OP_MAX)
     return false;
   return is_positive_constant(t->u.op.args[0]) || is_positive_constant(t->u.op.args[1]);
 }

@@ -198,10 +198,10 @@ void seq_if(Code *k, const Stm *stm, const Body *body, int position) {
 
 // ---- loop
 
-// May a loop work on it where it lies?  On GPUs neighbouring items have neighbouring words of most
-// arrays, so that none is dense.
+// May a loop work on it where it lies?  Items side by side have neighbouring words of most arrays,
+// so that none is dense.
 static bool suits_loops(const Code *k, const Arr *arr) {
-  bool own_words = k->lower->profile == PROFILE_GPU && arr->mem && !arr->start;
+  bool own_words = k->lower->machine->side_by_side && arr->mem && !arr->start;
   return own_words || arr_is_dense(arr);
 }
 

@@ -67,7 +67,7 @@ bool seg_reads_own_rows(const SegOp *seg, const Var *var) {
 // The arrays to be staged: all that neighbouring items would not read in order; false if there are
 // others among them.
 static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
-  if (host->lower->profile != PROFILE_GPU || seg->dim_count != 1) return false;
+  if (!host->lower->machine->side_by_side || seg->dim_count != 1) return false;
   Atom points = seg->dims[0].width;
   if (points.kind == ATOM_CONST && points.u.constant.u.i < FEW_POINTS) return false;
   *apart = layout_apart(host, seg);

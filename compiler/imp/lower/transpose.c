@@ -198,7 +198,7 @@ static bool few_elements(CoreType row) {
 // Does whoever takes it want neighbouring points side by side, whatever the order of the rest?
 static bool wants_points_inside(Code *host, const Var *binder, int space) {
   const int *perm = map_get(host->layouts, binder);
-  return host->lower->profile == PROFILE_GPU && perm && space > 0 &&
+  return host->lower->machine->side_by_side && perm && space > 0 &&
          perm[binder->type.rank - 1] == space - 1;
 }
 
@@ -206,7 +206,7 @@ const Arr *layout_out(Code *host, const Var *binder, int space) {
   if (wants_points_inside(host, binder, space)) return host_map_out(host, binder);
   Arr dense = host_alloc(host, binder->name, binder->type);
   int row = dense.rank - space, *order = new_array(int, dense.rank + 1);
-  if (host->lower->profile != PROFILE_GPU || row <= 0 ||
+  if (!host->lower->machine->side_by_side || row <= 0 ||
       few_elements(type_peel(binder->type, space)))
     return mem_copy(&dense, sizeof dense);
   for (int i = 0; i < dense.rank; i++)

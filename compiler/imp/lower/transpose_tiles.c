@@ -305,7 +305,7 @@ static void launch_best(const Tiles *s, Code *host) {
 }
 
 bool layout_transpose(Code *host, const Arr *to, const Arr *from) {
-  if (host->lower->profile != PROFILE_GPU || !from->mem) return false;
+  if (!host->lower->machine->side_by_side || !from->mem) return false;
   Tiles s = { .to = *to, .from = *from };
   join_dims(&s.to, &s.from);
   s.t.dim = layout_unit_dim(&s.to);

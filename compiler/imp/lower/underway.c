@@ -69,7 +69,7 @@ const ImpExp *underway_begin(Code *k, const Stm *stm, const Body *body, int posi
                              const Arr *arr) {
   const Exp *border = stm->exp;
   const SegOp *reader = next_reader(stm, body, position);
-  if (!reader || k->lower->profile != PROFILE_CPU) return NULL;
+  if (!reader || !k->lower->machine->in_parts) return NULL;
   const ImpExp *least = tuning_param(k->lower, "overlap_bytes", "overlap", -1, -1);
   const ImpExp *rows =
       imp_add(imp_atom(border->u.border.before), imp_atom(border->u.border.after));
