@@ -104,6 +104,7 @@ typedef struct KernHost {
 
 // The destinations that a scatter or histogram updates, in the order of its binders; 0 for others.
 int seg_dests(const SegOp *seg, Atom *out);
+bool seg_commutes(const SegOp *seg);  // all of its operators
 // Has the memory of a result spare elements (Tensor.spare)?  The host makes it then.
 bool seg_has_spare(const SegOp *seg, int result);
 

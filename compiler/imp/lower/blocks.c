@@ -107,7 +107,7 @@ static bool orders_are_known(Code *host, const SegOp *seg) {
 static bool suits_plan(Code *host, const Stm *stm, const KernPlan *plan) {
   const SegOp *seg = stm->exp->u.seg;
   if (!plan->in_rows) return has_scalar_results(stm);
-  return orders_are_known(host, seg) && !body_takes_arena(host, seg);
+  return orders_are_known(host, seg) && !body_takes_arena(seg);
 }
 
 // The results' memory, also as the kernel knows it.

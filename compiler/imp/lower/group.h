@@ -14,9 +14,6 @@ typedef struct Group {
   bool reshapes;             // arrays are seen in other ranks: they are to be dense
 } Group;
 
-// The code of a group for one point of the space, whose body this is.
-void group_points(Code *k, const Body *body, const ImpExp *group_size,
-                  const ImpExp **scalars, const Arr **dests);
 void group_body(Group *g, const Body *body, const ImpExp **scalars, const Arr **dests);
 void group_seg(Group *g, const Stm *stm, const Body *body,
                int position);  // group_seg.c

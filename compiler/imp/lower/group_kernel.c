@@ -17,12 +17,6 @@ static void store_by_first(Code *k, const Arr *to, const ImpExp *value) {
   imp_if(k->b, is_first, b.block);
 }
 
-void group_points(Code *k, const Body *body, const ImpExp *group_size,
-                  const ImpExp **scalars, const Arr **dests) {
-  Group g = { .k = *k, .group_size = group_size, .reshapes = body_changes_rank(body) };
-  group_body(&g, body, scalars, dests);
-}
-
 typedef struct GroupKernel {
   Code *host;
   const Stm *stm;
@@ -162,7 +156,7 @@ void lower_group_segmap(Code *host, const Stm *stm) {
   const ImpExp *size =
       tuning_param(host->lower, "intra_group_size", "group_size", 16, 256);
   s.group_size = imp_let(host->b, "group_size", group_size_for(host, seg, size));
-  s.wishes = layout_group_wishes(host, seg);
+  s.wishes = layout_group_wishes(host, stm);
   Layouts layouts = layout_group_inputs(host, &s.wishes, false);
   const ImpExp *bytes = bytes_of_own_rows(&s);
   if (bytes)

@@ -312,10 +312,10 @@ typedef Vec(Laid) Layouts;
 
 // The arrays that the seg-op's kernel should read in another order, and the host's code that makes
 // the copies; none with the profile for CPUs.
-Layouts layout_inputs(Code *host, const SegOp *seg);
+Layouts layout_inputs(Code *host, const Stm *stm);
 void layout_bind(Code *kernel, const Layouts *layouts);
 // Those that layout_inputs would copy.
-VarVec layout_apart(Code *host, const SegOp *seg);
+VarVec layout_apart(Code *host, const Stm *stm);
 
 // What a kernel of groups reads that should lie in another order, and which of its results
 // neighbouring items would store apart.
@@ -328,7 +328,7 @@ typedef struct GroupWishes {
   Vec(GroupWish) reads;
   const bool *stores_apart;  // per result
 } GroupWishes;
-GroupWishes layout_group_wishes(Code *host, const SegOp *seg);
+GroupWishes layout_group_wishes(Code *host, const Stm *stm);
 // Copies for what it reads; own rows only on demand.
 Layouts layout_group_inputs(Code *host, const GroupWishes *wishes, bool own);
 
@@ -337,7 +337,7 @@ bool seg_reads_own_rows(const SegOp *seg, const Var *var);
 
 // Does the body store arrays whose size only the item knows?
 // (Note [Running again] in kernel.c)
-bool body_takes_arena(Code *host, const SegOp *seg);
+bool body_takes_arena(const SegOp *seg);
 
 // A copy with the dimensions in this order in memory, made once for every kernel that wants it.
 const Arr *layout_copy(Code *host, const Var *var, const int *order);
@@ -406,7 +406,6 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position);
 // The program keeps what is decided for a seg-op.
 void lower_note_plan(Lower *lower, const SegOp *seg, const KernPlan *plan);
 
-bool seg_commutes(const SegOp *seg);  // all of its operators
 
 // The index variables of a space, as expressions; an element (or row) of an output.
 const ImpExp *const *space_indices(const SegDim *dims, int count);

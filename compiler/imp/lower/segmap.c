@@ -12,11 +12,6 @@ static bool has_inner_seg(const Body *body) {
   return false;
 }
 
-// Groups work together, for which an arena is of no use.
-static bool suits_groups(Code *host, const SegOp *seg) {
-  return !body_takes_arena(host, seg);
-}
-
 typedef struct ScratchUse {
   const Var *var;
   int all, covered;
@@ -71,32 +66,27 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
     else if (!lower_copying_segmap(host, stm) && !lower_block_segmap(host, stm))
       lower_segmap(host, stm);
     return;
+  // Groups work together, for which an arena is of no use.
   case SEG_RED:
-    if (suits_groups(host, seg))
+    if (!body_takes_arena(seg))
       lower_wide_segred(host, stm);
     else
       lower_segred(host, stm);
     return;
   case SEG_SCAN:
-    if (suits_groups(host, seg))
+    if (!body_takes_arena(seg))
       lower_wide_segscan(host, stm, body, position);
     else
       lower_segscan(host, stm);
     return;
   case SEG_HIST:
-    if (suits_groups(host, seg))
+    if (!body_takes_arena(seg))
       lower_wide_seghist(host, stm, body, position);
     else
       lower_seghist(host, stm);
     return;
   case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
   }
-}
-
-bool seg_commutes(const SegOp *seg) {
-  for (int i = 0; i < seg->op_count; i++)
-    if (!seg->ops[i].commutative) return false;
-  return true;
 }
 
 const ImpExp *const *space_indices(const SegDim *dims, int count) {
@@ -183,9 +173,9 @@ static bool binds_size(const Body *body, CoreType type) {
 }
 
 // Are there rows that loops make, which may lie in local memory until they are ready?
-static bool has_rows_of_loops(Code *host, const SegOp *seg) {
+static bool has_rows_of_loops(const SegOp *seg) {
   bool found = false;
-  if (body_takes_arena(host, seg)) return false;
+  if (body_takes_arena(seg)) return false;
   for (int i = 0; i < seg->body->result_count; i++) {
     Atom result = seg->body->results[i];
     if (result.kind != ATOM_VAR || result.u.var->type.rank == 0 ||
@@ -199,8 +189,8 @@ static bool has_rows_of_loops(Code *host, const SegOp *seg) {
 
 void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
-  Layouts layouts = layout_inputs(host, seg);
-  if (!has_rows_of_loops(host, seg)) {
+  Layouts layouts = layout_inputs(host, stm);
+  if (!has_rows_of_loops(seg)) {
     launch_points(host, stm, outs, &layouts, false);
     return;
   }
@@ -290,7 +280,7 @@ void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position
   int count = seg->body->result_count;
   const Arr **made = new_array(const Arr *, count + 1);
   const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  Layouts layouts = layout_inputs(host, seg);
+  Layouts layouts = layout_inputs(host, stm);
   KernelCode *kernel = kernel_begin(host, stm->loc);
   layout_bind(&kernel->code, &layouts);
   Items items;

@@ -66,11 +66,12 @@ bool seg_reads_own_rows(const SegOp *seg, const Var *var) {
 
 // The arrays to be staged: all that neighbouring items would not read in order; false if there are
 // others among them.
-static bool find_rows_to_stage(Code *host, const SegOp *seg, VarVec *apart) {
+static bool find_rows_to_stage(Code *host, const Stm *stm, VarVec *apart) {
+  const SegOp *seg = stm->exp->u.seg;
   if (!host->lower->machine->side_by_side || seg->dim_count != 1) return false;
   Atom points = seg->dims[0].width;
   if (points.kind == ATOM_CONST && points.u.constant.u.i < FEW_POINTS) return false;
-  *apart = layout_apart(host, seg);
+  *apart = layout_apart(host, stm);
   vec_each (const Var *const *, v, apart) {
     const Arr *arr = code_array(host, atom_var(*v));
     if (!arr_is_dense(arr) || !seg_reads_own_rows(seg, *v)) return false;
@@ -241,9 +242,9 @@ static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const 
 bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   const SegOp *seg = stm->exp->u.seg;
   VarVec arrays = { 0 };
-  if (!find_rows_to_stage(host, seg, &arrays)) return false;
+  if (!find_rows_to_stage(host, stm, &arrays)) return false;
   const ImpExp *bytes = bytes_of_rows(host, stm, outs, &arrays);
-  if (!bytes || body_takes_arena(host, seg)) return false;
+  if (!bytes || body_takes_arena(seg)) return false;
   ImpBuilder few, many;
   Code staged = code_inner(host, &few), apart = code_inner(host, &many);
   launch_short(&staged, stm, outs, &arrays, &bytes);

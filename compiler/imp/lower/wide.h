@@ -121,7 +121,7 @@ typedef struct ColumnTiles {
   const ImpExp *tiles;                    // so many groups have all columns
 } ColumnTiles;
 // Do neighbours in the last dimension but one read neighbouring words, and those in the last not?
-bool wide_has_columns(Code *host, const SegOp *seg);
+bool wide_has_columns(Code *host, const Stm *stm);
 // Sets the chunks, too.  sums: columns are reduced, so short ones may go many to a group.
 ColumnTiles wide_columns(Wide *w, const char *what, bool sums);
 void wide_reduce_columns(const Wide *w, ColumnTiles of, const char *name);

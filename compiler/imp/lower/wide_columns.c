@@ -26,14 +26,19 @@ static SegOp columns_first(const SegOp *seg) {
   return out;
 }
 
-bool wide_has_columns(Code *host, const SegOp *seg) {
+bool wide_has_columns(Code *host, const Stm *stm) {
+  const SegOp *seg = stm->exp->u.seg;
   int reds = 0;
   for (int o = 0; o < seg->op_count; o++)
     reds += seg->ops[o].count;
   if (seg->dim_count < 2 || seg->body->result_count != reds || !seg_commutes(seg))
     return false;
   SegOp turned = columns_first(seg);
-  return layout_apart(host, seg).count > 0 && layout_apart(host, &turned).count == 0;
+  Exp exp = *stm->exp;
+  exp.u.seg = &turned;
+  Stm turned_stm = *stm;
+  turned_stm.exp = &exp;
+  return layout_apart(host, stm).count > 0 && layout_apart(host, &turned_stm).count == 0;
 }
 
 // How many columns have items enough in a group, if they are so short, whatever lies between them:

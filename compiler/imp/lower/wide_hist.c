@@ -476,7 +476,7 @@ static void add_by_bytes(const WideHist *h) {
 
 void lower_wide_seghist(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
-  Layouts layouts = layout_inputs(host, seg);
+  Layouts layouts = layout_inputs(host, stm);
   WideHist h = {
     .host = host, .stm = stm, .seg = seg, .layouts = &layouts, .atomic_bytes = 8
   };

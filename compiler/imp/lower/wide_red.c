@@ -200,9 +200,9 @@ static void reduce_rows(Wide *w, const Mem *const *partials, const Mem *const *t
 
 void lower_wide_segred(Code *host, const Stm *stm) {
   const SegOp *seg = stm->exp->u.seg;
-  bool columns = wide_has_columns(host, seg);
+  bool columns = wide_has_columns(host, stm);
   Layouts layouts = { 0 };
-  if (!columns) layouts = layout_inputs(host, seg);
+  if (!columns) layouts = layout_inputs(host, stm);
   Wide w = wide_new(host, seg, "segred");
   const Mem **partials = new_array(const Mem *, w.reds + 1),
             **totals = new_array(const Mem *, w.reds + 1);

@@ -332,11 +332,11 @@ static void lower_column_scan(Code *host, const Stm *stm) {
 
 void lower_wide_segscan(Code *host, const Stm *stm, const Body *body, int position) {
   const SegOp *seg = stm->exp->u.seg;
-  if (!seg->after && wide_has_columns(host, seg)) {
+  if (!seg->after && wide_has_columns(host, stm)) {
     lower_column_scan(host, stm);
     return;
   }
-  Layouts layouts = layout_inputs(host, seg);
+  Layouts layouts = layout_inputs(host, stm);
   Wide w = wide_new(host, seg, "segscan");
   LongScan kept = new_long_scan(&w);
   const Arr **outs = places_of_results(&w, stm, body, position);

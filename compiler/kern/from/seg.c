@@ -12,6 +12,12 @@ int seg_dests(const SegOp *seg, Atom *out) {
   return count;
 }
 
+bool seg_commutes(const SegOp *seg) {
+  for (int i = 0; i < seg->op_count; i++)
+    if (!seg->ops[i].commutative) return false;
+  return true;
+}
+
 bool seg_has_spare(const SegOp *seg, int result) {
   if (!seg->after || result >= seg->dest_count || seg->dim_count != 1) return false;
   const ScatterDest *dest = &seg->dests[result];
