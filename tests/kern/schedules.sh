@@ -56,6 +56,13 @@ END
 "$flc" dump --recipes products.fl > out
 some 'where borders leave no room points meet in lanes' '^  align n_before$' out
 
+cat > heads.fl << 'END'
+entry main [n] (xs: [n]f64) (t: i64) : [n]f64 =
+  loop v = copy xs for k < t do map2 (\i x -> if i < n - k then x * 0.9 + 0.1 else x) (iota n) v
+END
+"$flc" dump --explain heads.fl > out
+some 'where a border moves as far as a loop is long, lanes choose' ' (vectors|in lanes) +<- choice' out
+
 cat > parts.fl << 'END'
 entry main [n] [m] (a: [n][m]f32) : [][]f32 =
   map (\r -> map f32.maximum (unflatten (take (m / 2 * 2) r :> [m / 2 * 2]f32))) (transpose a)

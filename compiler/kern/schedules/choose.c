@@ -73,13 +73,19 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   return false;
 }
 
+// Where borders may be as wide as loops are long, the candidate without an interior stays, too.
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
   bool move = !s->in_place;
+  Candidates steady = { 0 };
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
+    const Candidate without = *cand;
     bool same = false, better = move && try_interior(s, cand, trips, true, &same);
+    if (better && cand->recipe.by_loops) vec_push(&steady, without);
     if (!better && !same) try_interior(s, cand, trips, false, &same);
   }
+  vec_each (const Candidate *, cand, &steady)
+    vec_push(candidates, *cand);
 }
 
 static void count_text(KernVisitor *v, const KernStm *stm) {
@@ -128,14 +134,26 @@ static bool is_weaker(const Candidate *cand, const Candidate *best) {
          (best->weight <= FEW_LANES_WEIGHT && cand->weight < best->weight);
 }
 
+// Does one that needs no room between borders do nearly as well?
+static bool needs_no_room(const Candidates *all, const Candidate *best) {
+  vec_each (const Candidate *, cand, all)
+    if (!cand->recipe.moves && cand->cost < 2 * best->cost) return true;
+  return false;
+}
+
 // The candidates that the best one leaves: without conditions, or with weaker ones than its own.
+// Where borders as wide as loops leave no room for a block, there is little for smaller ones
+// either, but what needs none may fit.
 static Candidates others(const Candidates *all, const Candidate *best, bool smaller) {
   Candidates out = { 0 };
+  bool wide = best->recipe.by_loops, steady = wide && needs_no_room(all, best);
   vec_each (const Candidate *, cand, all) {
+    if (steady && cand->recipe.moves) continue;
     bool half = cand->across && 2 * cand->across <= best->across &&
                 (best->across > LANES || (smaller && cand->recipe.moves));
     if (cand->recipe.kern != best->recipe.kern &&
-        (!cand->recipe.condition || half || best->first || is_weaker(cand, best)))
+        (!cand->recipe.condition || half || best->first ||
+         (wide && !cand->recipe.moves) || is_weaker(cand, best)))
       vec_push(&out, *cand);
   }
   return out;
@@ -166,29 +184,6 @@ static const Candidate *half_block(const Candidates *all, const Candidate *best,
   return found;
 }
 
-static void find_steady(const Candidates *of, double *least, const Candidate **found) {
-  vec_each (const Candidate *, cand, of) {
-    if (cand->recipe.moves || cand->cost >= *least) continue;
-    *least = cand->cost;
-    *found = cand;
-  }
-}
-
-// What needs no room between borders, and is much better than all of that kind that the best one
-// leaves, whose borders may be as wide as loops are long: where there is no room for it, there is
-// none for smaller blocks either.  NULL: there is none.
-static const Candidate *without_room(const Candidates *all, const Candidate *best,
-                                     const Candidates *rest) {
-  const Candidate *found = NULL;
-  double least = INFINITY;
-  if (!best->recipe.by_loops) return NULL;
-  find_steady(rest, &least, &found);
-  found = NULL;
-  least *= 0.5;
-  find_steady(all, &least, &found);
-  return found;
-}
-
 // smaller: what was better needs room between borders.
 static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   Candidates first = smaller ? smaller_blocks(all) : *all;
@@ -197,8 +192,6 @@ static const KernPlan *choose_plan(const Candidates *all, bool smaller) {
   if (plan.condition) {
     bool needs_room = best->recipe.moves && !smaller;
     Candidates rest = others(all, best, needs_room);
-    const Candidate *steady = without_room(all, best, &rest);
-    if (steady) vec_push(&rest, *steady);
     plan.otherwise = choose_plan(&rest, needs_room);
     const Candidate *half = half_block(all, best, &rest);
     if (half) {

@@ -147,18 +147,21 @@ static bool goes_by_loop(const Term *border, const KernStm *lock) {
 }
 
 // Is there a place for the block inside of all borders?  Of points between borders that may be
-// wide half must be inside: those at the borders go one by one.
+// wide one in 16 may be outside: those go one by one.
 static const Term *fits_inside(Interior *x, const KernStm *lock) {
   const Term *t = term_bool(true);
   for (int i = 0; i < x->index_count; i++) {
     const Index *index = &x->indices[i];
-    if (!index->at || !index->from) continue;
+    if (!index->at || (!index->from && !index->to)) continue;
+    const Term *from = index->from ? index->from : term_i64(0);
     const Term *to = index->to ? term_min(index->to, index->last) : index->last;
-    t = term_and(t, term_at_most(index->from, to));
-    if (!goes_by_loop(index->from, lock)) continue;
+    bool wide = goes_by_loop(from, lock) || goes_by_loop(to, lock);
+    if (index->from || wide) t = term_and(t, term_at_most(from, to));
+    if (!wide) continue;
     x->by_loops = true;
-    const Term *places = term_mul(term_i64(2), term_sub(to, index->from));
-    t = term_and(t, term_at_most(index->last, term_add(places, term_i64(index->size))));
+    const Term *outside = term_sub(index->last, term_sub(to, from));
+    const Term *points = term_add(index->last, term_i64(index->size));
+    t = term_and(t, term_at_most(term_mul(term_i64(16), outside), points));
   }
   return t;
 }
