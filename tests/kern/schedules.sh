@@ -753,23 +753,10 @@ entry main [n] [m] (a: [n][m]i32) (k: i64) : [n][m]i32 =
       let w = if j > 0 then l[i, j - 1] else 0
       let e = if j < m - 1 then l[i, j + 1] else 0
       in i32.max (u * u + 3 * w) (i32.max (w * w - e) (i32.max (e * 5 + u) (u + w * e))))
-entry heat [n] [m] (a: [n][m]f32) (k: i64) : [n][m]f32 =
-  loop p = a for _t < k do
-    tabulate_2d n m (\i j ->
-      let c = p[i, j]
-      let w = if j > 0 then p[i, j - 1] else c
-      let e = if j < m - 1 then p[i, j + 1] else c
-      in 0.5 * c + 0.25 * (w + e))
-entry inside [n] [m] (a: [n][m]i32) (k: i64) : [n][m]i32 =
-  loop l = a for t < k do tabulate_2d n m (\i j -> l[i, (j * t) % m] + l[i, j])
 END
 "$flc" dump --explain board.fl > out
-sed -n '/^main.segmap: /,/^heat/p' out > main
-sed -n '/^heat.segmap: /,$p' out > others
-some 'rows within rounds move blocks inside of borders' \
-  'blocks moved inside of borders +<- choice 1, where 16 <= m_[0-9]+$' main
-expect 'but none where masks cost little, and none that have no borders' 0 \
-  'blocks moved inside of borders' others
+some 'rows within rounds are blocks, some of them inside of borders' \
+  'rows in vectors, (with an interior|inside of borders) +<- choice 1$' out
 
 cat > words.fl << 'END'
 def space (c: u8) = c == 32 || c == 10

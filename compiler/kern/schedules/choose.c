@@ -391,33 +391,6 @@ static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
   return first;
 }
 
-// ---- borders of rows
-
-// The plan with what has no condition in it made of blocks that move inside of borders, where rows
-// have room for one.  Nothing is known of the lengths of rows, so both are taken to cost the same
-// but for what blocks in the middle of long rows do: of short ones many are at borders.
-static const KernPlan *before_last(const Schedule *s, const KernPlan *plan,
-                                   const Candidate *moved) {
-  if (!plan->condition) {
-    if (moved->cost >= 1.1 * schedule_cost(s, plan->kern, TRIPS)) return plan;
-    KernPlan first = schedule_plan_of(moved);
-    first.otherwise = plan;
-    return mem_copy(&first, sizeof first);
-  }
-  KernPlan *out = mem_copy(plan, sizeof *plan);
-  out->otherwise = before_last(s, plan->otherwise, moved);
-  return out;
-}
-
-static const KernPlan *with_moved_rows(const Schedule *s, Candidates *all,
-                                       const KernPlan *chosen) {
-  Candidate moved;
-  if (s->in_place || !schedule_moved_rows(s, &moved)) return chosen;
-  moved.cost = cost_of(s, &moved, TRIPS);
-  vec_push(all, moved);
-  return before_last(s, chosen, &moved);
-}
-
 // ---- all
 
 // What was tried, in order.
@@ -485,7 +458,6 @@ const KernPlan *schedule_cheapest(const Schedule *s, KernUse use) {
   const KernPlan *chosen = choose_plan(&all, false);
   if (use == USE_POINTS) chosen = with_small_size(s, &all, chosen);
   if (use != USE_FEW) chosen = with_short_rows(s, &all, chosen);
-  if (use == USE_POINTS) chosen = with_moved_rows(s, &all, chosen);
   if (use != USE_FEW) chosen = with_others(s, use, &all, chosen);
   return explained(s, &all, chosen);
 }

@@ -1,9 +1,6 @@
 // Rows: the innermost loops in lanes, each point by itself.
 #include "kern/schedules/schedule.h"
 
-// Of the cost of points one by one: blocks at borders that take less stay there.
-#define MASKED_PART 0.25
-
 enum {
   COLLECTED = 256,  // elements whose bins are made before they are counted
   PIECE = 64,       // elements of a lane's piece of a block
@@ -263,29 +260,4 @@ void schedule_rows(const Schedule *s, Candidates *out) {
   if (in_parts.recipe.kern != s->kern) vec_push(out, in_parts);
   Candidate in_blocks = { .what = "what is counted collected", .recipe = collected(s) };
   if (in_blocks.recipe.kern != s->kern) vec_push(out, in_blocks);
-}
-
-bool schedule_moved_rows(const Schedule *s, Candidate *out) {
-  Recipe r = schedule_recipe(s);
-  AxisStms axes = schedule_innermost(r.kern);
-  vec_each (const KernStm **, stm, &axes) {
-    const Axis *axis = (*stm)->u.axis;
-    Recipe next = r;
-    if (axis->role == AXIS_MAP && kern_host_knows(s->kern, axis->width) &&
-        !kern_vectorises_itself(*stm)) {
-      recipe_split(&next, axis->name, LANES, SPLIT_OVERLAP);
-      recipe_bind(&next, axis->name, BIND_LANE);
-    }
-    if (next.failed || next.kern == r.kern)
-      schedule_add_row(s, &r, *stm);
-    else
-      r = next;
-  }
-  bool masks_cost_little =
-      schedule_cost(s, r.kern, TRIPS) < MASKED_PART * schedule_cost(s, s->kern, TRIPS);
-  if (!r.condition || masks_cost_little) return false;
-  recipe_interior(&r, true);
-  *out = (Candidate){ .what = "rows in vectors, blocks moved inside of borders",
-                      .recipe = r };
-  return !r.failed;
 }

@@ -109,9 +109,6 @@ void schedule_tile_copies(Recipe *r, const Kern *before, int64_t than);
 
 // The innermost loops in lanes (rows.c).
 void schedule_rows(const Schedule *s, Candidates *out);
-// The same with maps in blocks of which those at borders move inside; false: there are none, or
-// lanes that take part at a border under masks are cheap.
-bool schedule_moved_rows(const Schedule *s, Candidate *out);
 // Neighbouring points in lanes; more tiles of them than the cost model needs to weigh; rows of
 // chunks (points.c).
 void schedule_points(const Schedule *s, Candidates *out);
