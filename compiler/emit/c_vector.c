@@ -75,13 +75,41 @@ static const char *whole_vector(CodeText *c, const Mem *mem, const ImpExp *index
   return text_format("%s[%s]", name, c_size(c, index));
 }
 
+// Indices that are converted from i32, as such: the processor extends them.  `base` is to be added
+// to them; or NULL.
+static const ImpExp *few_bits(const ImpExp *index, const ImpExp **base) {
+  *base = NULL;
+  if (index->kind == IMP_CONVERT && index->type == PRIM_I64)
+    return index->u.convert.arg->type == PRIM_I32 ? index->u.convert.arg : NULL;
+  if (index->kind == IMP_SELECT) {
+    const ImpExp *few = few_bits(index->u.select.a, base), *none = index->u.select.b;
+    bool to_0 = none->kind == IMP_SPLAT && imp_is_i64(none->u.convert.arg, 0);
+    const ImpExp *zero = imp_const(prim_int(PRIM_I32, 0));
+    return few && to_0 && !*base ? imp_select(index->u.select.condition, few, zero)
+                                 : NULL;
+  }
+  bool sum = index->kind == IMP_OP && index->u.op.op == OP_ADD &&
+             index->u.op.args[0]->kind == IMP_SPLAT;
+  const ImpExp *inner, *few = sum ? few_bits(index->u.op.args[1], &inner) : NULL;
+  if (few && !inner) *base = index->u.op.args[0]->u.convert.arg;
+  return few && !inner ? few : NULL;
+}
+
+static const char *gathered(CodeText *c, const Mem *mem, const ImpExp *index) {
+  const ImpExp *base, *few = few_bits(index, &base);
+  if (prim_size_bytes(mem->elem) < 4 || (few && base && mem->lanes)) few = NULL;
+  const char *function = helper_gather(c, mem, index->lanes, few != NULL),
+             *from = pointer_to(c, mem);
+  if (few && base) from = text_format("%s + (%s)", from, c_size(c, base));
+  return text_format("%s(%s, %s)", function, from, vector_exp(c, few ? few : index));
+}
+
 static const char *load(CodeText *c, const ImpExp *e) {
   const Mem *mem = e->u.load.mem;
   const ImpExp *index = e->u.load.index;
   const char *value;
   if (index->lanes)
-    value = text_format("%s(%s, %s)", helper_gather(c, mem, e->lanes), pointer_to(c, mem),
-                        vector_exp(c, index));
+    value = gathered(c, mem, index);
   else if (mem->lanes)
     value = whole_vector(c, mem, index);
   else

@@ -33,7 +33,8 @@ const char *helper_load(CodeText *c, const Mem *mem, int lanes);  // of neighbou
 const char *helper_store(CodeText *c, const Mem *mem, int lanes);
 // A type of vectors that lie anywhere.
 const char *helper_unaligned(CodeText *c, const Mem *mem, int lanes);
-const char *helper_gather(CodeText *c, const Mem *mem, int lanes);  // (p, indices)
+// (p, indices); few: as i32, for elements of 4 bytes at least
+const char *helper_gather(CodeText *c, const Mem *mem, int lanes, bool few);
 const char *helper_strided(CodeText *c, const Mem *mem, int run, int lanes);  // (p, step)
 const char *helper_scatter(CodeText *c, const Mem *mem, int lanes,
                            bool masked);  // (p, indices, values, mask)

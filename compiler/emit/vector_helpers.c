@@ -89,22 +89,27 @@ static void add_element(Text *t, const Mem *mem, int lane, const char *at) {
 }
 
 // AVX-512's gathers of eight numbers, of 4 or 8 bytes, for processors on which they are quick
-// (rt_gathers_quickly).
-static void add_gathers(Text *t, const Mem *mem, int lanes) {
+// (rt_gathers_quickly); of up to 16 if the indices have 32 bits.
+static void add_gathers(Text *t, const Mem *mem, int lanes, bool few) {
   static const char *const halves[] = { "lo", "hi" };
   bool wide = prim_size_bytes(mem->elem) == 8,
        real = mem->elem == PRIM_F32 || mem->elem == PRIM_F64;
-  const char *part = real ? (wide ? "double8" : "float8") : (wide ? "long8" : "int8");
+  int part = few && !wide ? lanes : 8;
   const char *type = vector_memory_type(mem->elem, lanes),
-             *of = vector_memory_type(mem->elem, 8);
+             *of = vector_memory_type(mem->elem, part),
+             *made = real ? (wide ? "double" : "float") : (wide ? "long" : "int");
+  const char *instruction = few ? (wide         ? "siv8d"
+                                   : lanes == 8 ? "3siv8s"
+                                                : "siv16s")
+                                : (wide ? "div8d" : "div16s");
   text_printf(t, "#ifdef FLC_HAS_GATHER\n  %s x;\n", type);
-  for (int i = 0; i < lanes / 8; i++) {
-    const char *at = lanes == 8 ? "" : text_format(".%s", halves[i]);
+  for (int i = 0; i < lanes / part; i++) {
+    const char *at = lanes == part ? "" : text_format(".%s", halves[i]);
     text_printf(t,
-                "  x%s = as_%s(__builtin_ia32_gatherdiv%s%c((%s)(0), (const void "
-                "*)(size_t)p, at%s, "
-                "(char)-1, %d));\n",
-                at, of, wide ? "8d" : "16s", real ? 'f' : 'i', part, at, wide ? 8 : 4);
+                "  x%s = as_%s(__builtin_ia32_gather%s%c((%s%d)(0), (const void "
+                "*)(size_t)p, at%s, (%s)-1, %d));\n",
+                at, of, instruction, real ? 'f' : 'i', made, part, at,
+                part == 16 ? "short" : "char", wide ? 8 : 4);
   }
   text_add(t, "  return x;\n#else\n");
 }
@@ -129,16 +134,18 @@ static void add_gathers_of_words(Text *t, const Mem *mem, int lanes) {
               vector_memory_type(mem->elem, lanes), lanes);
 }
 
-const char *helper_gather(CodeText *c, const Mem *mem, int lanes) {
-  const char *name = helper_memory_name("gather", mem, lanes);
+const char *helper_gather(CodeText *c, const Mem *mem, int lanes, bool few) {
+  const char *name = helper_memory_name(few ? "gather_few" : "gather", mem, lanes);
   const char *type = vector_memory_type(mem->elem, lanes);
   bool fresh, gathers = lanes == 8 || lanes == 16;
   Text *t = helper_begin(c, name, &fresh);
   if (!fresh) return name;
-  text_printf(t, "static %s %s(%s, long%d at) {\n", type, name, helper_pointer(mem),
-              lanes);
-  if (gathers)
-    (prim_size_bytes(mem->elem) < 4 ? add_gathers_of_words : add_gathers)(t, mem, lanes);
+  text_printf(t, "static %s %s(%s, %s%d at) {\n", type, name, helper_pointer(mem),
+              few ? "int" : "long", lanes);
+  if (gathers && prim_size_bytes(mem->elem) < 4)
+    add_gathers_of_words(t, mem, lanes);
+  else if (gathers)
+    add_gathers(t, mem, lanes, few);
   text_printf(t, "  return (%s)(", type);
   for (int i = 0; i < lanes; i++) {
     text_add(t, i ? ", " : "");

@@ -359,6 +359,8 @@ static bool run_plan(KernRun *r, const KernPlan *plan) {
   if (plan->lets && !run_block(r, plan->lets)) return false;
   if (plan->condition && !term_value(r, plan->condition).u.i)
     return run_plan(r, plan->otherwise);
+  if (plan->narrow && term_value(r, plan->small).u.i)
+    return run_block(r, plan->narrow->body);
   if (plan->kern) return run_block(r, plan->kern->body);
   for (int i = 0; i < plan->temp_count; i++)
     make_block(r, plan->temps[i], tensor_size(r, plan->temps[i]));

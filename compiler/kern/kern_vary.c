@@ -189,6 +189,15 @@ bool vary_affine(const Vary *v, const Term *t, Affine *out) {
   return t->kind == TERM_OP && affine_op(v, t, out);
 }
 
+const Term *vary_few_bits(const Vary *v, const Term *t) {
+  const Fact *fact = t->kind == TERM_VAR ? known(v, t->u.var) : NULL;
+  if (fact && fact->value) t = fact->value;
+  if (t->kind != TERM_CONVERT || t->type != PRIM_I64) return NULL;
+  PrimType from = t->u.arg->type;
+  if (!prim_is_int(from) || !(prim_bits(from) < 32 || from == PRIM_I32)) return NULL;
+  return term_convert(PRIM_I32, t->u.arg);
+}
+
 // ---- walking, until nothing changes
 
 static void see_block(Vary *v, const KernBlock *block);

@@ -42,6 +42,9 @@ AxisSet vary_tensor(const Vary *v,
 bool vary_affine(const Vary *v, const Term *t, Affine *out);
 // How far the variable moves from lane to lane; NULL: it is no affine one.
 const Term *vary_step(const Vary *v, const Var *var);
+// A term that is converted from a whole number of at most 32 bits, or names one that is: that
+// number as an i32; NULL: it is none.
+const Term *vary_few_bits(const Vary *v, const Term *t);
 // Are the points of the register axis `bit` neighbours in memory?
 bool vary_neighbours(const Vary *v, const Access *access, AxisSet bit);
 // if condition { stores }, which can be made for each register point by itself.

@@ -53,6 +53,9 @@ struct KernPlan {
   // or if it is a map of straight code; else 0.
   int bands, straight;
   const Kern *kern;   // the kernel; or NULL:
+  // The kernel where `small` holds as well: places of arrays have 32 bits in it; or NULL.
+  const Kern *narrow;
+  const Term *small;
   const Kern *tried;  // as KernTry has it, if what sums become has been added since
   const KernPlan *const *parts;  // all of these
   int part_count;

@@ -60,11 +60,17 @@ static Bounds range_of_shift(PrimOp op, Bounds a, Bounds by) {
   return (Bounds){ a.low >> by.low, a.high >> by.low };
 }
 
-// By a positive constant, of what is not negative.
+static int64_t rounded_down(int64_t a, int64_t by) {
+  return a / by - (a < 0 && a % by != 0);
+}
+
+// By a positive constant; remainders of what is not negative.
 static Bounds range_of_division(PrimOp op, Bounds a, Bounds by) {
-  if (!is_constant(by) || by.low <= 0 || a.low < 0 || is_unbounded(a))
-    return (Bounds){ -FAR, FAR };
-  if (op == OP_DIV || op == OP_QUOT) return (Bounds){ a.low / by.low, a.high / by.low };
+  if (!is_constant(by) || by.low <= 0 || is_unbounded(a)) return (Bounds){ -FAR, FAR };
+  if (op == OP_DIV)
+    return (Bounds){ rounded_down(a.low, by.low), rounded_down(a.high, by.low) };
+  if (op == OP_QUOT) return (Bounds){ a.low / by.low, a.high / by.low };
+  if (a.low < 0) return (Bounds){ -FAR, FAR };
   return (Bounds){ 0, a.high < by.low ? a.high : by.low - 1 };
 }
 

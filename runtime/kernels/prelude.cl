@@ -45,7 +45,13 @@
       __has_builtin(__builtin_ia32_gatherdiv16sf) && \
       __has_builtin(__builtin_ia32_gatherdiv16si) && \
       __has_builtin(__builtin_ia32_gatherdiv8df) && \
-      __has_builtin(__builtin_ia32_gatherdiv8di)
+      __has_builtin(__builtin_ia32_gatherdiv8di) && \
+      __has_builtin(__builtin_ia32_gathersiv16sf) && \
+      __has_builtin(__builtin_ia32_gathersiv16si) && \
+      __has_builtin(__builtin_ia32_gathersiv8df) && \
+      __has_builtin(__builtin_ia32_gathersiv8di) && defined(__AVX512VL__) && \
+      __has_builtin(__builtin_ia32_gather3siv8sf) && \
+      __has_builtin(__builtin_ia32_gather3siv8si)
 #    define FLC_HAS_GATHER
 #    if defined(FLC_HAS_COMPRESS) && __has_builtin(__builtin_ia32_scatterdiv16si) && \
         __has_builtin(__builtin_ia32_scatterdiv8di)

@@ -622,6 +622,9 @@ entry main [n] [m] (table: [m]f64) (xs: [n]f64) : [n]i64 =
 END
 "$flc" dump --recipes searched.fl > out
 some 'searches by many points run in lanes, as their choices are not foreseen' '^  bind n to lane' out
+some 'places in small arrays have 32 bits' '^ +-- +let middle_[0-9]+: i32 = ' out
+"$flc" build --emit-c searched.fl -o searched.c
+some 'and are loaded by that' 'gather_few_f64_16g[(]table_[0-9]+, ' searched.c
 
 cat > waits.fl << 'END'
 entry main [n] [t] (xs: [t][n]f32) : [n]f32 =

@@ -45,10 +45,10 @@ enum {
   FLAT_RUN = 512
 };  // points of a few dozen operations each: less than an item is worth
 
-static void launch_kern(Code *host, const KernPlan *plan, Map *memory) {
+static void launch_kern(Code *host, const KernPlan *plan, const Kern *kern, Map *memory) {
   Compiler *c = host->lower->c;
-  const Kern *kern = kern_wide_lanes_as_loops(
-      c, kern_compare_once(c, kern_simple_remainders(c, plan->kern)));
+  kern =
+      kern_wide_lanes_as_loops(c, kern_compare_once(c, kern_simple_remainders(c, kern)));
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
   Grid grid = find_grid(&outside, kern->body, BIND_GRID);
   KernelCode *kernel = kernel_begin(host, kern->loc);
@@ -164,11 +164,27 @@ static void release_temps(Code *host, const KernPlan *plan, Map *memory) {
   }
 }
 
+// if small { the narrow kernel } else { the kernel }
+static void lower_kernel(Code *host, const KernPlan *plan, Map *memory) {
+  host->lower->plan = plan;
+  if (plan->narrow) {
+    KernCode kc = host_code(host, memory);
+    const ImpExp *small = lower_scalar(&kc, plan->small);
+    ImpBuilder yes, no;
+    Code yes_code = code_inner(host, &yes), no_code = code_inner(host, &no);
+    launch_kern(&yes_code, plan, plan->narrow, memory);
+    launch_kern(&no_code, plan, plan->kern, memory);
+    imp_add_stm(host->b,
+                (ImpStm){ .kind = IMP_IF, .u.cond = { small, yes.block, no.block } });
+  } else {
+    launch_kern(host, plan, plan->kern, memory);
+  }
+  host->lower->plan = NULL;
+}
+
 static void lower_parts(Code *host, const KernPlan *plan, Map *outer) {
   if (plan->kern) {
-    host->lower->plan = plan;
-    launch_kern(host, plan, outer);
-    host->lower->plan = NULL;
+    lower_kernel(host, plan, outer);
     return;
   }
   Map *memory = map_new(outer);

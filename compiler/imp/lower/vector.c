@@ -29,14 +29,28 @@ static const ImpExp *times(KernCode *kc, const ImpExp *a, const ImpExp *b) {
   return imp_op2(OP_MUL, a, imp_splat(b, kc->lanes));
 }
 
+static bool is_zero(const ImpExp *e) {
+  return e->kind == IMP_CONST && e->u.constant.u.i == 0;
+}
+
+// An index; in lanes as a conversion if it is one, so that what loads may see its bits.
+static const ImpExp *index_at(KernCode *kc, const Term *t) {
+  const Term *few = vary_few_bits(kc->vary, t);
+  bool shown = few && in_lanes(kc, set_of_term(kc, few));
+  return shown ? imp_convert(PRIM_I64, lower_term(kc, few)) : lower_term(kc, t);
+}
+
 // The place of each lane.
 static const ImpExp *places(KernCode *kc, const Access *access, const Arr *arr) {
   const ImpExp *at = arr->offset;
   for (int i = 0; i < access->tensor->rank; i++) {
-    const ImpExp *index = lower_term(kc, access->index[i]);
+    const ImpExp *index = index_at(kc, access->index[i]);
     const ImpExp *term = index->lanes ? times(kc, index, arr->strides[i])
                                       : imp_mul(index, arr->strides[i]);
-    at = at->lanes || term->lanes ? imp_op2(OP_ADD, at, term) : imp_add(at, term);
+    bool first = is_zero(at) && !at->lanes;
+    at = first                      ? term
+         : at->lanes || term->lanes ? imp_op2(OP_ADD, at, term)
+                                    : imp_add(at, term);
   }
   at = imp_splat(at, kc->lanes);
   // Memory of each lane: element by element, the lanes side by side.
@@ -85,10 +99,6 @@ static const ImpExp *masked_neighbours(KernCode *kc, const Tensor *t, const Arr 
   add_stm(kc, (ImpStm){ .kind = IMP_DECLARE, .u.declare = { got, NULL, kc->lanes } });
   add_stm(kc, (ImpStm){ .kind = IMP_IF, .u.cond = { all, whole.block, others.block } });
   return imp_vector_var(got, kc->lanes);
-}
-
-static bool is_zero(const ImpExp *e) {
-  return e->kind == IMP_CONST && e->u.constant.u.i == 0;
 }
 
 const ImpExp *lane_load(KernCode *kc, const Access *access, const Arr *arr) {

@@ -306,6 +306,7 @@ const KernPlan *kern_plan_without_calls(Compiler *c, const KernPlan *plan) {
   if (!plan) return NULL;
   KernPlan *out = mem_copy(plan, sizeof *plan);
   if (plan->kern) out->kern = kern_inline(c, plan->kern);
+  if (plan->narrow) out->narrow = kern_inline(c, plan->narrow);
   const KernPlan **parts = new_array(const KernPlan *, plan->part_count + 1);
   for (int i = 0; i < plan->part_count; i++)
     parts[i] = kern_plan_without_calls(c, plan->parts[i]);

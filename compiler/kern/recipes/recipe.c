@@ -337,6 +337,11 @@ static void print_nest(Text *t, const KernPlan *plan, Name name) {
     term_print(nest, plan->condition);
   }
   kern_print(nest, plan->kern);
+  if (plan->narrow) {
+    text_add(nest, "\nif ");
+    term_print(nest, plan->small);
+    kern_print(nest, plan->narrow);
+  }
   const char *text = text_str(nest);
   add_comment(t, *text == '\n' ? text + 1 : text);
 }

@@ -20,3 +20,6 @@ const Kern *kern_long_sums(Compiler *c, const Kern *kern, bool rows);
 // The kernel with such sums in 16 or 32 bits, in blocks, where wider ones would have fewer lanes
 // (narrow_sums.c): what a schedule ends with.
 const Kern *kern_narrow_sums(Compiler *c, const Kern *kern);
+// The kernel with places of arrays in 32 bits that loops in lanes carry, for where `small` (of the
+// host) holds; NULL: there are none (narrow_places.c).
+const Kern *kern_narrow_places(Compiler *c, const Kern *kern, const Term **small);

@@ -56,11 +56,18 @@ static const Var *length_of_chunk(const Kern *kern) {
   return NULL;
 }
 
-// Its kernels with sums of many points for the device's compiler.
+// Its kernels with sums of many points for the device's compiler, and with places of few bits.
 static const KernPlan *with_quick_sums(Compiler *c, const KernPlan *plan, bool rows) {
   KernPlan *out = mem_copy(plan, sizeof *plan);
   out->tried = plan->kern;
-  if (plan->kern) out->kern = kern_narrow_sums(c, kern_long_sums(c, plan->kern, rows));
+  if (plan->kern) {
+    out->kern = kern_narrow_sums(c, kern_long_sums(c, plan->kern, rows));
+    out->narrow = kern_narrow_places(c, out->kern, &out->small);
+    if (out->narrow && term_is_bool(out->small, true)) {
+      out->kern = out->narrow;
+      out->narrow = NULL;
+    }
+  }
   if (plan->otherwise) out->otherwise = with_quick_sums(c, plan->otherwise, rows);
   return out;
 }
@@ -282,6 +289,7 @@ static const KernPlan *plan_of_hist(const Scheduling *s, const KernPlan *otherwi
 static void check_plan(Compiler *c, const KernPlan *plan, const Kern *naive) {
   for (; plan; plan = plan->otherwise) {
     if (plan->kern) kern_check_made_of(c, plan->kern, naive);
+    if (plan->narrow) kern_check_made_of(c, plan->narrow, naive);
     for (int i = 0; i < plan->part_count; i++)
       check_plan(c, plan->parts[i], naive);
   }
