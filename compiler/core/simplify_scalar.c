@@ -263,6 +263,44 @@ static const Exp *divides(Simplify *s, const Exp *e) {
   return exp_op2(e->u.op.op, rem, e->u.op.args[1]);
 }
 
+// x == x + c => false   x != x + c => true, for c != 0
+static const Exp *with_own_sum(const Simplify *s, const Exp *e) {
+  PrimOp op = e->u.op.op;
+  if ((op != OP_EQ && op != OP_NE) || !prim_is_int(e->u.op.type)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const Exp *sum = simplify_def(s, e->u.op.args[i]);
+    if (is_sum_with_constant(sum) && addend(sum).u.i != 0 &&
+        atom_equal(sum->u.op.args[0], e->u.op.args[1 - i]))
+      return exp_atom(atom_bool(op == OP_NE));
+  }
+  return NULL;
+}
+
+static bool is_at_most(const Exp *e, Atom a, Atom b) {
+  return is_op(e, OP_LE) && atom_equal(e->u.op.args[0], a) &&
+         atom_equal(e->u.op.args[1], b);
+}
+
+// 0 <= x && x <= x + c && x + c <= n  =>  0 <= x && x < n - (c - 1), for c > 0 and n >= 0: slices
+// of c elements are checked as indices are.
+static const Exp *short_slice_inside(Simplify *s, const Exp *e) {
+  const Exp *begin = is_op(e, OP_LAND) ? simplify_def(s, e->u.op.args[0]) : NULL;
+  const Exp *end = begin ? simplify_def(s, e->u.op.args[1]) : NULL;
+  if (!is_op(begin, OP_LAND) || !is_op(end, OP_LE) || end->u.op.type != PRIM_I64)
+    return NULL;
+  Atom to = end->u.op.args[0], n = end->u.op.args[1];
+  const Exp *sum = simplify_def(s, to);
+  if (!is_sum_with_constant(sum) || !simplify_is_nonneg(s, n)) return NULL;
+  Atom x = sum->u.op.args[0];
+  int64_t count = addend(sum).u.i;
+  if (count <= 0 || !is_at_most(simplify_def(s, begin->u.op.args[0]), atom_i64(0), x) ||
+      !is_at_most(simplify_def(s, begin->u.op.args[1]), x, to))
+    return NULL;
+  Atom places = simplify_let(s, "places", exp_op2(OP_SUB, n, atom_i64(count - 1)));
+  Atom below = simplify_let(s, "below", exp_op2(OP_LT, x, places));
+  return exp_op2(OP_LAND, begin->u.op.args[0], below);
+}
+
 static const Exp *integer_rules(Simplify *s, const Exp *e) {
   if (!prim_is_int(e->u.op.type)) return NULL;
   const Exp *whole = divides(s, e);
@@ -558,6 +596,7 @@ static const Exp *value_anyway(const Simplify *s, const Exp *e) {
   const Exp *better = with_unit(e);
   if (!better) better = with_itself(e);
   if (!better) better = with_extreme(e);
+  if (!better) better = with_own_sum(s, e);
   if (!better) better = simplify_comparison(s, e);
   return loses_failure(s, e, better) ? NULL : better;
 }
@@ -570,6 +609,7 @@ static const Exp *op(Simplify *s, const Exp *e) {
   if (!better) better = value_anyway(s, e);
   if (!better) better = integer_rules(s, e);
   if (!better) better = power_rules(s, e);
+  if (!better) better = short_slice_inside(s, e);
   return better;
 }
 

@@ -19,25 +19,24 @@ static const Term *let_before(const KernBlock *block, int at, const Var *var) {
   return NULL;
 }
 
-// x + c, as a variable or a copy of one  =>  x, and c is added
+// x + c, itself or as a variable or a copy of one  =>  x, and c is added
 static const Term *without_constant(const KernBlock *block, int at, const Term *t,
                                     int64_t *added) {
-  const Term *value;
-  while (t->kind == TERM_VAR && (value = let_before(block, at, t->u.var))) {
-    if (value->kind == TERM_VAR) {
+  for (;;) {
+    const Term *value = t->kind == TERM_VAR ? let_before(block, at, t->u.var) : t;
+    if (value && value->kind == TERM_VAR) {
       t = value;
       continue;
     }
-    if (value->kind != TERM_OP ||
+    if (!value || value->kind != TERM_OP ||
         (value->u.op.op != OP_ADD && value->u.op.op != OP_SUB) ||
         value->u.op.args[1]->kind != TERM_CONST)
-      break;
+      return t;
     int64_t c = value->u.op.args[1]->u.constant.u.i;
-    if (c > MOST_BETWEEN || c < -MOST_BETWEEN) break;
+    if (c > MOST_BETWEEN || c < -MOST_BETWEEN) return t;
     *added += value->u.op.op == OP_ADD ? c : -c;
     t = value->u.op.args[0];
   }
-  return t;
 }
 
 // Accesses of the statements `at` and `other` of a block.

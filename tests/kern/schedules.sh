@@ -368,6 +368,14 @@ END
 "$flc" dump --recipes flat.fl > code
 some 'what all points check is no border' 'split m by 128 overlap' code
 
+cat > slices.fl << 'END'
+entry main [n] (xs: [n]u8) : []u8 = map (\i -> u8.i32 (i32.sum (map i32.u8 xs[4 * i:4 * i + 4]) / 4)) (iota (n / 4))
+END
+"$flc" dump --recipes slices.fl > out
+"$flc" dump --after imp slices.fl > code
+expect 'slices of four are checked as indices are' 0 ' == add_' out
+some 'bytes of slices of four are loaded as whole lines' 'let turned_' code
+
 cat > records.fl << 'END'
 entry main [n] (ms: [n][3][3]f32) : [n]f32 = map (\m -> m[0, 0] * m[1, 1] - m[0, 1] * m[1, 0]) ms
 END
