@@ -1180,6 +1180,12 @@ END
 "$flc" dump --recipes back.fl > out
 expect 'loops that begin with what another has made go on in its place' 0 'alloc' out
 
+cat > colours.fl << 'END'
+entry main [n] (p: [n][3]u8) : [n]u8 = map u8.maximum p
+END
+"$flc" dump --explain colours.fl > out
+some "every third byte is picked by the device's compiler" '1 rows of 128 points +<- choice 1' out
+
 cat > bytes.fl << 'END'
 entry main [n] (p: [n][4]u8) : [n]u8 = map (\q -> u8.max (u8.max q[0] q[1]) (u8.max q[2] q[3])) p
 END

@@ -35,6 +35,21 @@ static bool is_of_few_bits(const KernBlock *body) {
   return !broad;
 }
 
+static void see_size(KernVisitor *v, Access access, bool stores) {
+  int *sizes = v->state;
+  (void)stores;
+  *sizes |= prim_size_bytes(access.tensor->elem);
+}
+
+// Loops over what is as wide as what is stored, 8 or 16 bits: the device's compiler takes as many
+// lanes of all numbers as of the widest, and takes records apart for all lanes at once.
+static bool has_loops_of_one_size(const Kern *kern) {
+  int sizes = 0;
+  KernVisitor v = { .access = see_size, .state = &sizes };
+  kern_visit_block(&v, kern->body);
+  return (sizes == 1 || sizes == 2) && schedule_innermost(kern).count > 0;
+}
+
 static void offer_wide(const Schedule *s, Candidates *out, const Candidate *cand) {
   if (!cand->recipe.failed && !wide_lanes_are_plain(cand->recipe.kern))
     schedule_leave_out(s, cand->what,
@@ -43,8 +58,8 @@ static void offer_wide(const Schedule *s, Candidates *out, const Candidate *cand
     schedule_offer(s, out, cand);
 }
 
-// Rows of neighbouring points for the device's compiler, which has 64 lanes of bytes.  What has no
-// borders is left to it as it is, if it has one row.
+// Rows of neighbouring points for the device's compiler, which has 64 lanes of bytes.  What has
+// neither borders nor loops over records is left to it as it is, if it has one row.
 static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) {
   Candidate cand = { .what = text_format("%d rows of %d points", height, lanes),
                      .recipe = schedule_recipe(s) };
@@ -70,7 +85,9 @@ static void add_wide(const Schedule *s, Candidates *out, int height, int lanes) 
   if (!is_of_few_bits(s->kern->body)) recipe_where(r, last->name, BLOCKS * lanes);
   recipe_split(r, last->name, lanes, SPLIT_OVERLAP);
   recipe_bind(r, last->name, BIND_LANE);
+  Recipe plain = *r;
   recipe_interior(r, true);
+  if (r->failed && height == 1 && has_loops_of_one_size(s->kern)) *r = plain;
   recipe_check(r);
   offer_wide(s, out, &cand);
 }
