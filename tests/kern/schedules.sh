@@ -49,6 +49,13 @@ END
 "$flc" build --emit-c bits.fl -o bits.c
 some 'bits of lanes are counted by the instruction where there is one' 'vpopcntq %' bits.c
 
+cat > covariances.fl << 'END'
+entry main [n] [d] (x: [n][d]f64) : [d][d]f64 =
+  map (\a -> map (\b -> f64.sum (map2 (*) a b)) (transpose x)) (transpose x)
+END
+"$flc" dump --recipes covariances.fl > out
+some 'all pairs of columns go through a chunk of rows before the next one' '^kernel main.segmap_pieces ' out
+
 cat > products.fl << 'END'
 entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 =
   map (\k -> f32.sum (map (\i -> if k - i >= 0 && k - i < m then a[i] * b[k - i] else 0) (iota n))) (iota (n + m - 1))
@@ -338,7 +345,7 @@ END
 some 'columns are read as memory lies' 'sweep m0 by 1$' out
 some 'few of them, four rows at once, in vectors of eight' 'sweep m0 by 4$' out
 some 'from eight columns on' 'where m >= 8$' out
-awk '/^kernel product/ { of_product = 1 } of_product' out > product
+awk '/^kernel / { of_product = /^kernel product/ && !/_sum / } of_product' out > product
 expect 'columns that are read again and again are not' 0 'sweep' product
 cat > weighted.fl << 'END'
 entry main [n] [m] (xs: [n][m]f32) (ws: [n]f32) : [m]f32 =

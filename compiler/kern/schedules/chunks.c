@@ -33,7 +33,7 @@ static bool find_row(Cut *x) {
   return false;
 }
 
-static bool take_apart(Cut *x) {
+bool cut_take_apart(Cut *x) {
   const KernBlock *b = x->kern->body;
   while (b->count == 1 && b->stms[0].kind == KERN_AXIS &&
          b->stms[0].u.axis->bind == BIND_GRID) {
@@ -259,7 +259,7 @@ const Term *const *cut_terms(const Var *const *vars, int count) {
   return terms;
 }
 
-static void make_partials(Cut *x) {
+void cut_make_partials(Cut *x) {
   int count = kern_sum_count(x->row);
   const Tensor **temps = new_array(const Tensor *, count + 1);
   for (int o = 0, next = 0; o < x->row->op_count; o++)
@@ -295,20 +295,25 @@ static Axis as_reduction(Cut *x, Axis axis) {
 }
 
 // partials[p][c] = op over the chunk
-static const Kern *reduce_chunks(Cut *x) {
-  Copy copy = cut_fresh_point(x);
-  Axis grid = cut_chunk_axis(x);
+const KernBlock *cut_partial_sums(Cut *x, const Copy *copy, const Var *number) {
   KernBuilder b = kern_builder(x->c, x->kern->loc);
-  cut_before_row(x, &b, &copy);
-  Axis chunk = as_reduction(x, cut_chunk_of(x, &b, copy.row, grid.index));
+  cut_before_row(x, &b, copy);
+  Axis chunk = as_reduction(x, cut_chunk_of(x, &b, copy->row, number));
   int count = kern_sum_count(&chunk);
   const Var *const *totals = fresh_values(x, &chunk, "total");
   kern_axis(&b, chunk, totals, count);
   for (int i = 0; i < count; i++)
-    kern_store(&b, cut_temp_at(x, x->out->temps[i], &copy, term_var(grid.index), NULL),
+    kern_store(&b, cut_temp_at(x, x->out->temps[i], copy, term_var(number), NULL),
                term_var(totals[i]));
+  return kern_block(&b, NULL, 0);
+}
+
+static const Kern *reduce_chunks(Cut *x) {
+  Copy copy = cut_fresh_point(x);
+  Axis grid = cut_chunk_axis(x);
+  const KernBlock *point = cut_partial_sums(x, &copy, grid.index);
   const char *suffix = x->row->role == AXIS_SCAN ? "sums" : "chunks";
-  return cut_in_grid(x, &copy, &grid, kern_block(&b, NULL, 0), suffix);
+  return cut_in_grid(x, &copy, &grid, point, suffix);
 }
 
 // An axis over a point's partial results, with the operators of the row.
@@ -327,15 +332,16 @@ static Axis over_partials(Cut *x, const Copy *copy, KernBuilder *body,
 }
 
 // The point, whose statements before the row are in `b`, with the axis in the place of the row.
-static const Kern *in_place_of_row(Cut *x, const Copy *copy, KernBuilder *b, Axis axis) {
+static const Kern *in_place_of_row(Cut *x, const Copy *copy, KernBuilder *b, Axis axis,
+                                   const char *suffix) {
   const KernStm *row = &copy->point->stms[x->at];
   kern_axis(b, axis, row->binders, row->binder_count);
   for (int i = x->at + 1; i < copy->point->count; i++)
     kern_add(b, copy->point->stms[i]);
-  return cut_in_grid(x, copy, NULL, kern_block(b, NULL, 0), "combine");
+  return cut_in_grid(x, copy, NULL, kern_block(b, NULL, 0), suffix);
 }
 
-static const Kern *combine_partials(Cut *x) {
+const Kern *cut_combine_partials(Cut *x, const char *suffix) {
   Copy copy = cut_fresh_point(x);
   KernBuilder b = kern_builder(x->c, x->kern->loc), body;
   cut_before_row(x, &b, &copy);
@@ -343,7 +349,7 @@ static const Kern *combine_partials(Cut *x) {
   Axis axis = over_partials(x, &copy, &body, values);
   int count = x->out->temp_count;
   axis.body = kern_block(&body, cut_terms(values, count), count);
-  return in_place_of_row(x, &copy, &b, axis);
+  return in_place_of_row(x, &copy, &b, axis, suffix);
 }
 
 // A partial result of a column, of all in its bands of all chunks, which lie behind one another.
@@ -394,7 +400,7 @@ static const Kern *combine_bands(Cut *x, const Bands *bands) {
   axis.index = part;
   axis.width = term_add(parts, term_sub(copy.row->width, bands->summed));
   axis.body = kern_block(&body, cut_terms(values, count), count);
-  return in_place_of_row(x, &copy, &b, axis);
+  return in_place_of_row(x, &copy, &b, axis, "combine");
 }
 
 // partials[p][c] = op of those before c: a scan that stores what came before.
@@ -450,7 +456,7 @@ static const Kern *scan_chunks(Cut *x) {
 
 // ---- the phases
 
-static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
+void cut_add_phase(Chunks *out, const Kern *kern, KernUse use) {
   out->phases[out->phase_count] = kern;
   out->uses[out->phase_count++] = use;
 }
@@ -458,25 +464,25 @@ static void add_phase(Chunks *out, const Kern *kern, KernUse use) {
 static void add_phases(Cut *x) {
   if (x->row->role == AXIS_HIST) {
     cut_make_copies(x);
-    add_phase(x->out, cut_fill_copies(x), USE_CHUNKS);
-    add_phase(x->out, cut_combine_copies(x), USE_POINTS);
+    cut_add_phase(x->out, cut_fill_copies(x), USE_CHUNKS);
+    cut_add_phase(x->out, cut_combine_copies(x), USE_POINTS);
     return;
   }
-  make_partials(x);
-  if (x->seg->share != SHARE_TAKE) add_phase(x->out, reduce_chunks(x), USE_CHUNKS);
+  cut_make_partials(x);
+  if (x->seg->share != SHARE_TAKE) cut_add_phase(x->out, reduce_chunks(x), USE_CHUNKS);
   if (x->row->role == AXIS_REDUCE) {
-    add_phase(x->out, combine_partials(x), USE_FEW);
+    cut_add_phase(x->out, cut_combine_partials(x, "combine"), USE_FEW);
     return;
   }
-  add_phase(x->out, scan_partials(x), USE_FEW);
-  add_phase(x->out, scan_chunks(x), USE_CHUNKS);
+  cut_add_phase(x->out, scan_partials(x), USE_FEW);
+  cut_add_phase(x->out, scan_chunks(x), USE_CHUNKS);
 }
 
 bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *out) {
   Cut x = { .c = c, .kern = kern, .seg = seg, .out = out, .starts = map_new(NULL) };
   KernBuilder lets = kern_builder(c, kern->loc);
   *out = (Chunks){ 0 };
-  if (!take_apart(&x)) return false;
+  if (!cut_take_apart(&x)) return false;
   decide(&x, &lets);
   add_phases(&x);
   out->lets = kern_block(&lets, NULL, 0);
@@ -491,20 +497,21 @@ bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
   KernBuilder lets = kern_builder(c, kern->loc);
   Bands bands;
   *out = (Chunks){ 0 };
-  if (seg->share || !take_apart(&x) || !kern_in_bands(&lets, kern, &bands)) return false;
+  if (seg->share || !cut_take_apart(&x) || !kern_in_bands(&lets, kern, &bands))
+    return false;
   Cut in_bands = x;
   in_bands.kern = bands.kern;
   in_bands.grid_count = 0;
-  if (!take_apart(&in_bands)) return false;
+  if (!cut_take_apart(&in_bands)) return false;
   decide(&in_bands, &lets);
   out->pays = term_at_most(term_i64(ROWS_IN_BANDS), x.row->width);
   out->lets = kern_block(&lets, NULL, 0);
-  make_partials(&in_bands);
-  add_phase(out, reduce_chunks(&in_bands), USE_CHUNKS);
+  cut_make_partials(&in_bands);
+  cut_add_phase(out, reduce_chunks(&in_bands), USE_CHUNKS);
   Kern named = *kern;
   named.name = bands.kern->name;
   x.kern = &named;
-  add_phase(out, combine_bands(&x, &bands), USE_FEW);
+  cut_add_phase(out, combine_bands(&x, &bands), USE_FEW);
   return true;
 }
 
@@ -525,7 +532,7 @@ bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out) {
                    .size = term_var(hist->size),
                    .temps = hist->temps,
                    .temp_count = hist->temp_count };
-  add_phase(out, kern_inline(c, hist->fill), USE_CHUNKS);
-  add_phase(out, combine, USE_POINTS);
+  cut_add_phase(out, kern_inline(c, hist->fill), USE_CHUNKS);
+  cut_add_phase(out, combine, USE_POINTS);
   return true;
 }

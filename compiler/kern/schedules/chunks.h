@@ -37,6 +37,9 @@ bool kern_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg, Chunks *o
 // The same for sums of columns in bands (bands.h).
 bool kern_columns_in_chunks(Compiler *c, const Kern *kern, const KernSeg *seg,
                             Chunks *out);
+// The same for long sums over the columns of two arrays that no cache holds, so that all points go
+// through a chunk before the next one.
+bool kern_products_in_chunks(Compiler *c, const Kern *kern, Chunks *out);
 // The same for a histogram that `from` has made in chunks.  False also if the operator may fail,
 // which it must not for copies without elements.
 bool kern_hist_in_chunks(Compiler *c, const KernSeg *seg, Chunks *out);

@@ -24,6 +24,9 @@ typedef struct Copy {
   const Axis *row;
 } Copy;
 
+// Finds grid, point and row.  False: there is no row, or points do something else behind it.
+bool cut_take_apart(Cut *x);
+
 Copy cut_fresh_point(Cut *x);
 
 // The grid around a block, with one more axis inside if `last` is given.
@@ -45,6 +48,14 @@ const Tensor *cut_temp_new(Cut *x, const char *name, PrimType elem, const Term *
 // temp[indices.., chunk, bin]; NULL: without a bin
 Access cut_temp_at(Cut *x, const Tensor *temp, const Copy *copy, const Term *chunk,
                    const Term *bin);
+
+// The arrays of partial results, and what a point of the chunk of that number does for them.
+void cut_make_partials(Cut *x);
+const KernBlock *cut_partial_sums(Cut *x, const Copy *copy, const Var *number);
+// The points, from their partial results.
+const Kern *cut_combine_partials(Cut *x, const char *suffix);
+
+void cut_add_phase(Chunks *out, const Kern *kern, KernUse use);
 
 const Term *const *cut_terms(const Var *const *vars, int count);
 

@@ -118,7 +118,7 @@ static bool has_rows(const Scheduling *s) {
   return kind == SEG_RED || kind == SEG_SCAN || kind == SEG_HIST;
 }
 
-static const KernPlan *in_chunks_or_not(const Scheduling *s, const Kern *kern) {
+static const KernPlan *rows_in_chunks_or_not(const Scheduling *s, const Kern *kern) {
   Chunks chunks;
   if (has_rows(s) && kern_columns_in_chunks(s->c, kern, s->seg, &chunks))
     return chunks_or(s, &chunks, one_kernel(s, kern, USE_POINTS));
@@ -148,6 +148,14 @@ static const Kern *widened(const Scheduling *s, const Kern *kern) {
   Recipe r = recipe_new(s->c, kern, map_new(NULL));
   schedule_widen_grid(&r);
   return r.kern;
+}
+
+static const KernPlan *in_chunks_or_not(const Scheduling *s, const Kern *kern) {
+  Chunks chunks;
+  const KernPlan *plan = rows_in_chunks_or_not(s, kern);
+  return !s->seg->share && kern_products_in_chunks(s->c, widened(s, kern), &chunks)
+             ? chunks_or(s, &chunks, plan)
+             : plan;
 }
 
 // With short rows joined, and these again.
