@@ -1045,6 +1045,12 @@ END
 "$flc" dump --recipes grid.fl > out
 expect 'grids turn to where neighbours in memory lie' 1 '^kernel .*_across' out
 some 'which is in all accesses' '^kernel scaled.*_across' out
+cat > cells.fl << 'END'
+entry main [n] [m] (a: [n][m]f32) (b: [n][m]f32) : [m][n][2]f32 =
+  map2 (map2 (\x y -> [x, y])) (transpose a) (transpose b)
+END
+"$flc" dump --recipes cells.fl > cells
+expect 'or records of few elements' 0 '^kernel .*_across' cells
 sed -n '/^kernel scaled.segmap_3 /,/^kernel mixed/p' out > out.narrow
 some 'few neighbours fill no vector: lanes go along the other axis' '^  bind n to lane' out.narrow
 

@@ -10,7 +10,7 @@
 #include "kern/kern_ask.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_AXES = 16 };
+enum { MOST_AXES = 16, RECORD = 4 };
 
 typedef struct GridOrder {
   Compiler *c;
@@ -25,10 +25,19 @@ static void see_binding(KernVisitor *v, const KernStm *stm) {
   if (stm->kind == KERN_LET) map_put(v->state, stm->binders[0], stm->u.term);
 }
 
+// The dimension along which elements lie side by side, or records of few elements.
+static int dim_of_neighbours(const Tensor *t) {
+  int unit = tensor_unit_dim(t);
+  bool records = t->rank > 1 && unit == t->rank - 1 && !t->order &&
+                 t->dims[unit]->kind == TERM_CONST &&
+                 t->dims[unit]->u.constant.u.i <= RECORD;
+  return records ? unit - 1 : unit;
+}
+
 static void see_neighbours(KernVisitor *v, Access access, bool stores) {
   GridOrder *x = v->state;
   (void)stores;
-  int unit = tensor_unit_dim(access.tensor);
+  int unit = dim_of_neighbours(access.tensor);
   const Term *at = unit < 0 ? NULL : term_inlined(x->lets, access.index[unit]);
   x->unknown |= unit >= 0 && !at;
   for (int i = 0; at && i < x->count; i++)
