@@ -197,7 +197,7 @@ typedef struct Library {
   Map *intrinsics;          // Name -> Binding
   Map *modules;             // Name -> Module, of the prelude
   Map *files;               // Name (a path) -> Module: imported files
-  Map *signatures;          // module types of the prelude, where modules are opaque
+  Map *signatures;          // module types of the prelude; NULL before one is named
   Map *warned;              // names of attributes that the program has been warned of
   Map *places;              // name_of("START FILE") -> Module, of the program
   bool has_signatures;      // the program has module types or parametric modules

@@ -354,7 +354,6 @@ static void check_opaque(const Library *transparent, const AstProgram *program) 
   lib->checked = new (CheckedProgram);
   lib->files = map_new(NULL);
   lib->applications = 0;
-  lib->signatures = prelude_signatures(lib);
   AstProgram *again = source_parse(lib->c, program->file);
   Check *k = check_new(lib, false);
   k->opaque = true;

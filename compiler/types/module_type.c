@@ -1,18 +1,15 @@
 // Module types.
 #include "types/module.h"
-#include <string.h>
 
 enum { MAX_MEMBERS = 20000 };  // of a module type, with those of the modules in it
 
-static bool is_prelude_signature(Name name) {
-  static const char *const names[] = { "from_prim", "numeric", "size",   "integral",
-                                       "real",      "float",   "ordered" };
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0) return true;
-  return false;
-}
-
 static const Signature any_module = { .any = true };
+
+// Loaded when a program first names one, or one that there is not.
+static const Signature *find_in_prelude(Library *lib, Name name) {
+  if (!lib->signatures) lib->signatures = prelude_signatures(lib);
+  return map_get(lib->signatures, name);
+}
 
 static const Signature *find_signature(Check *k, const AstName *name) {
   const Module *m = NULL;
@@ -22,10 +19,9 @@ static const Signature *find_signature(Check *k, const AstName *name) {
     if (!m) return &any_module;
   }
   const Signature *s = map_get(m ? m->names.signatures : k->scope.signatures, name->name);
-  if (!s && !m && k->lib->signatures) s = map_get(k->lib->signatures, name->name);
+  if (!s && !m) s = find_in_prelude(k->lib, name->name);
   if (s) return s;
-  if (m || !is_prelude_signature(name->name))
-    error(k->c, name->loc, "unknown module type `%s`", name->name);
+  error(k->c, name->loc, "unknown module type `%s`", name->name);
   return &any_module;
 }
 
