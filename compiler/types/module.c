@@ -102,6 +102,7 @@ static void take_member(Check *k, const Module *m, const Member *member, Module 
 
 // The module with the names that its type has.
 static const Module *restricted(Check *k, const Module *m, const Signature *s, Loc loc) {
+  if (s->function) return function_seen_as(k, m, s, loc);
   if (s->any) return m;
   if (m->function) {
     error(k->c, loc, "a parametric module stands where a module is expected");
@@ -122,14 +123,14 @@ const Module *function_seen_as(Check *k, const Module *m, const Signature *s, Lo
   }
   if (m->broken || s->vague) return m;
   Module *seen = function_impose(k, m, s, loc);
-  seen->broken = !check_function_body(k, seen->function, seen->scope);
+  if (k->opaque) seen->broken = !check_function_body(k, seen->function, seen->scope);
   return seen;
 }
 
 static const Module *seen_as(Check *k, const Module *m, const Signature *s,
                              bool is_abstract, Loc loc) {
-  if (s->function) return function_seen_as(k, m, s, loc);
-  return k->opaque ? module_impose(k, m, s, is_abstract, loc) : restricted(k, m, s, loc);
+  bool imposed = k->opaque && !s->function;
+  return imposed ? module_impose(k, m, s, is_abstract, loc) : restricted(k, m, s, loc);
 }
 
 // --- Modules ---

@@ -27,7 +27,7 @@ typedef struct Member {
 struct Signature {
   bool
       any;  // it has no members: every module has it, or it is the type of a parametric module
-  // The types of parametric modules where modules are opaque, with the names in it and whether
+  // The types of parametric modules, with the names in it and, where modules are opaque, whether
   // modules of its parameter's type or of its result's cannot be assumed.
   const AstModType *function;
   Names scope;

@@ -1,5 +1,5 @@
-// Parametric modules where modules are opaque: their types, what is seen of them through a type,
-// and those of which nothing is known but the type.
+// Parametric modules: their types, what is seen of them through a type, and, where modules are
+// opaque, those of which nothing is known but the type.
 //
 // All are module expressions, made here: m seen as (x : a) -> b is \(x : a) -> m x : b, and what is
 // assumed to have that type is \(x : a) -> some module of type b.
@@ -91,6 +91,7 @@ const Signature *signature_of_function(Check *k, const AstModType *type) {
   Signature *s = new_node(Signature, .any = true, .function = type);
   s->scope = names_new(&outer);
   s->around = outer.modules;
+  if (!k->opaque) return s;
   names_see(k, names_new(&s->scope));
   const Signature *from = signature_of(k, type->u.function.from);
   s->vague = signature_is_vague(from);

@@ -265,7 +265,7 @@ const Signature *signature_of(Check *k, const AstModType *type) {
     const Signature *s = find_signature(k, &type->u.name);
     return k->opaque ? signature_fresh(k, s) : s;
   }
-  case MODTYPE_FUNCTION: return k->opaque ? signature_of_function(k, type) : &any_module;
+  case MODTYPE_FUNCTION: return signature_of_function(k, type);
   case MODTYPE_SPECS: return specs_signature(k, type);
   case MODTYPE_WITH: return with_signature(k, type);
   }
