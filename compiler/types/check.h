@@ -246,6 +246,9 @@ typedef struct Check {
   bool local;  // the definition is not to be seen from outside
   int applications;  // of parametric modules that are being checked
   bool in_module;    // ... in the braces of a module
+  // How often parametric modules and their types have kept the names in scope, and how many of
+  // these came before the maps that names are put into now.
+  int scopes_kept, scopes_left;
   int inside;    // modules and imports that are being checked: they have no entry points
   Map *later;    // Name, or "type NAME" -> AstDecl of all in the file, for messages
   Map *unknown;  // Name -> itself: unknown names that have been reported

@@ -31,11 +31,17 @@ void names_see(Check *k, Names names) {
   k->scope.signatures = names.signatures;
 }
 
-// Names that come later are not seen through the result.
-static Names freeze(Check *k) {
+Names names_keep(Check *k) {
+  k->scopes_kept++;
+  return names_visible(k);
+}
+
+// Names that come now are not seen by parametric modules from before, which kept the scope.
+static void names_go_on(Check *k) {
+  if (k->scopes_kept == k->scopes_left) return;
   Names now = names_visible(k);
   names_see(k, names_new(&now));
-  return now;
+  k->scopes_left = k->scopes_kept;
 }
 
 static const Module *find_first(Check *k, Name name) {
@@ -155,6 +161,7 @@ static Module *module_of_decls(Check *k, const AstDeclVec *decls) {
   k->own = saved.own;
   k->local = saved.local;
   k->in_module = saved.in_module;
+  k->scopes_left = saved.scopes_left;
   k->inside--;
   return m;
 }
@@ -283,7 +290,7 @@ static bool check_function_body(Check *k, const AstModExp *exp, Names scope) {
 
 static const Module *eval_function(Check *k, const AstModExp *exp) {
   Module *m = new_node(Module, .names = names_new(NULL), .function = exp, .ready = true);
-  m->scope = freeze(k);
+  m->scope = names_keep(k);
   k->lib->has_signatures = true;
   if (k->opaque) m->broken = !check_function_body(k, exp, m->scope);
   return m;
@@ -327,6 +334,7 @@ static Name module_place(NameTable *names, const AstDecl *decl) {
 
 void check_module(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.module.exp);
+  names_go_on(k);
   if (!m) m = no_module();
   if (!k->built_in) map_put(k->lib->places, module_place(k->c->names, decl), m);
   check_new_name(k, k->own.values, "", decl->u.module.name, decl->u.module.name_loc);
@@ -372,6 +380,7 @@ void types_module_members(NameTable *names, const CheckedProgram *program,
 
 void check_module_type(Check *k, const AstDecl *decl) {
   const Signature *s = signature_of(k, decl->u.module_type.type);
+  names_go_on(k);
   check_new_name(k, k->own.signatures, "module type ", decl->u.module_type.name,
                  decl->u.module_type.name_loc);
   map_put(k->scope.signatures, decl->u.module_type.name, s);
@@ -392,6 +401,7 @@ static void put_all(const Names *from, const Names *to) {
 
 void check_open(Check *k, const AstDecl *decl) {
   const Module *m = eval(k, decl->u.open.exp);
+  names_go_on(k);
   if (!m || m->broken) k->lib->lacks_names = true;
   if (!m) return;
   if (m->function) {

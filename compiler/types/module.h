@@ -40,6 +40,8 @@ struct Signature {
 // module.c
 Names names_visible(const Check *k);
 void names_see(Check *k, Names names);
+// The names in scope, for a parametric module or its type: definitions that follow do not add any.
+Names names_keep(Check *k);
 
 // module_type.c
 const Signature *signature_of(Check *k, const AstModType *type);

@@ -87,7 +87,7 @@ Signature *function_substitute(const Signature *s, const TypeSubst *subst) {
 }
 
 const Signature *signature_of_function(Check *k, const AstModType *type) {
-  Names outer = names_visible(k);
+  Names outer = names_keep(k);
   Signature *s = new_node(Signature, .any = true, .function = type);
   s->scope = names_new(&outer);
   s->around = outer.modules;
