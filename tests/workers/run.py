@@ -18,7 +18,7 @@ PROGRAM = os.path.join(HERE, "blocks.fl")
 ORDER = os.path.join(HERE, "order.fl")
 DIVIDED = os.path.join(HERE, "divided.fl")
 MIXED = os.path.join(HERE, "mixed.fl")
-RANKS = []  # those asked for; none: another number for each case, from 1 to 4
+RANKS = []  # those asked for; none: another number for each case, of those below
 FAILURE_SECONDS = 60
 NO_SIZE, NEGATIVE = "[3i32] -1i64", "Range 0..1..<-1 is invalid (a negative size)"
 FAULTS = 16
@@ -139,7 +139,7 @@ EXCHANGES = (
 
 
 def some_of(program, folder, entries):
-    """The program with these entry points alone."""
+    """The program with these entry points alone, which is read and compiled in less time."""
     with open(program, encoding="utf-8") as file:
         parts = re.split(r"^(?=entry |def )", file.read(), flags=re.M)
     path = os.path.join(folder, os.path.basename(program))
@@ -148,11 +148,21 @@ def some_of(program, folder, entries):
     return path
 
 
+def without_gpus(path):
+    """Nothing calls the host code for GPUs any more, so that it is not compiled: it is half of all."""
+    with open(path, encoding="utf-8") as file:
+        text, calls = re.subn(r"rt_is_gpu\(ctx\) \? entry_\w+_gpu\(ctx, &args, results\) : ", "", file.read())
+    check(calls, "host code for GPUs")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
 def quickly_built(flc, option, executable):
     """As `flc build`, but with no time for optimisations: the host code of so many entry points is long."""
     few = option == "--mpi" and not RANKS
     program = some_of(PROGRAM, os.path.dirname(executable), EXCHANGES) if few else PROGRAM
     subprocess.run([flc, "build", option, program, "--emit-c", "-o", executable + ".c"], check=True)
+    without_gpus(executable + ".c")
     cc = os.environ.get("MPICC", "mpicc") if option == "--mpi" else os.environ.get("CC", "cc")
     words = cc.split() + ["-O0", "-std=c99", "-ffp-contract=off", "-pthread", executable + ".c", "-o", executable, "-lOpenCL", "-lm"]
     subprocess.run(words, check=True)
@@ -242,15 +252,16 @@ def in_text(flc, expected, found):
         return same(flc, folder, expected, path)
 
 
-def expectations(flc):
+def expectations(flc, folder):
     """Cases, each with what the interpreter gives, with the program divided or not, as one worker or several."""
     out = []
     for k, (entry, text) in enumerate(cases()):
-        expected = subprocess.run([flc, "eval", PROGRAM, "-e", entry], input=text, text=True, capture_output=True)
+        program = some_of(PROGRAM, folder, [entry])
+        expected = subprocess.run([flc, "eval", program, "-e", entry], input=text, text=True, capture_output=True)
         check(expected.returncode == 0, f"{entry} in the interpreter: {expected.stderr}")
         ranks = 1 + k % 4
         how = ["--mpi", "--after", "distribute"] + (["--ranks", str(ranks)] if ranks > 1 else [])
-        several = subprocess.run([flc, "eval", PROGRAM, "-e", entry] + how, input=text, text=True, capture_output=True)
+        several = subprocess.run([flc, "eval", program, "-e", entry] + how, input=text, text=True, capture_output=True)
         if several.stdout != expected.stdout:
             alike = several.returncode == 0 and in_text(flc, expected.stdout, several.stdout)
             check(alike, f"{entry}, as {ranks} in the interpreter: {several.stdout[:200]}{several.stderr[:300]}")
@@ -302,12 +313,20 @@ def types_of(start, command):
     return dict(zip(names, parts[1:]))
 
 
+def of_workers(first, expected, start):
+    """What so many workers run: of threads one runs a case of each kind of exchange, and each other case two or three; processes are two, three or four."""
+    if RANKS:
+        return expected
+    if first == 1:
+        return chosen(expected, mpirun)
+    return [case for k, case in enumerate(expected) if first == 2 + k % (2 if start == threads else 3)]
+
+
 def compare(flc, folder, expected, start, command, types):
-    """Each case with one worker, which leaves its kernels compiled, and with another number of them; threads also
-    with blocks as large as weights say, some of them empty."""
-    for first in RANKS or [1, 2, 3, 4]:
+    """Each case with a number of workers; threads also with blocks as large as weights say, some of them empty."""
+    for first in RANKS or ([1, 2, 3] if start == threads else [2, 3, 4]):
         session, found = Session(folder, types), []
-        mine = [case for k, case in enumerate(expected) if RANKS or first in (1, 2 + k % 3)]
+        mine = of_workers(first, expected, start)
         for turn in range(2 if start == threads and first > 1 else 1):
             given = [100] * first if turn == 0 else [(first + 2 * k + 1) % 4 for k in range(first)]
             session.lines += [f"set_tuning_param weight_{k} {weight}" for k, weight in enumerate(given) if turn]
@@ -319,8 +338,8 @@ def compare(flc, folder, expected, start, command, types):
             check(os.path.exists(path) and same(flc, folder, result, path), what)
 
 
-def in_order(flc, folder, start, option, far):
-    """With --reproducible: the bits of the interpreter, for every number of workers."""
+def in_order(flc, folder, start, option, far, bits):
+    """With --reproducible: the bits of the interpreter, for every number of workers: of one thread to four processes."""
     executable, r = os.path.join(folder, "order"), random.Random(3)
     subprocess.run([flc, "build", option, "--reproducible", ORDER, "-o", executable], check=True)
     command = far + [executable, "--param", "default_workers=0"]
@@ -333,9 +352,9 @@ def in_order(flc, folder, start, option, far):
 
     cases = [(entry, floats(n)) for n in (5, 3000) for entry in ("total", "composed", "running", "bins")]
     cases += [("rounds", floats(3000) + " 3i64"), ("rows", rows(70, 33)), ("columns", rows(300, 5)), ("gradient", rows(300, 5) + " " + floats(5)), ("products", rows(90, 40) + " " + rows(40, 21))]
-    cases += [("total", floats(270000)), ("total", "empty([0]f32)")] if start == threads else []
-    bits, types = [], types_of(start, command)
-    for ranks in [1, 2, 3, 4] if start == threads else [1, 3]:
+    cases += [("total", floats(270000)), ("total", "empty([0]f32)")]
+    types = types_of(start, command)
+    for ranks in [1, 3] if start == threads else [2, 4]:
         session = Session(folder, types)
         for entry, text in cases:
             session.call(entry, text)
@@ -414,7 +433,7 @@ def divided_traffic(folder, start, command, values):
         file.write("3i64 " + values("i64", 1000) + values("i64", 1000))
     for options, received in ((["-n"], [0, 0]), (["-o", path + ".out"], [8 + 32 + 4000, 8 + 32])):
         run = start(2, command + ["-e", "axpy", "-L", "-i", path] + options, "")
-        found = dict(re.findall(r"worker (\d) of 2: .* (\d+) received", run.stderr))
+        found = dict(re.findall(r"worker (\d) of 2: .*? (\d+) received", run.stderr))
         check(found == {str(k): str(count) for k, count in enumerate(received)}, f"bytes received, {options} ({start.__name__}): {found} {run.stderr[-300:]}")
 
 
@@ -473,7 +492,7 @@ def failures(flc, folder, start, command):
     """The worker that fails says so, alone, and nobody waits; there is no result."""
     n = 40
     last = " ".join((array(range(n), "i64"), array([0] * (n - 1) + [n], "i64")))
-    for ranks in RANKS or [1, 3]:
+    for ranks in RANKS or [1, 3] if start == threads else [3]:
         for text, options, speaker, message in (
             (last, [], ranks - 1, "40"),
             ("[1i64] [true]", [], None, "parameter at"),
@@ -861,7 +880,6 @@ def main():
     option_prices = os.path.join(HERE, "..", "..", "benchmarks", "locvolcalib.fl")
     check(moves(flc, option_prices) == {"main": (1, 0, 0)}, "LocVolCalib moves one number per strike")
     RANKS[:] = [int(word) for word in sys.argv[2:]]
-    expected = expectations(flc)
     kinds = [("--workers", threads)]
     if has_mpi():
         os.environ.update({"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
@@ -871,14 +889,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         refusals(flc, folder)
         explained(flc, folder)
+        expected, types, bits = expectations(flc, folder), None, []
         for option, start in kinds:
             executable = os.path.join(folder, "blocks")
             quickly_built(flc, option, executable)
             command = [executable] + options_for(executable)
             # Processes find what the threads have compiled, but for their devices near by: these have the other tests.
             far = ["env", "POCL_DEVICES=pthread"] if start == mpirun else []
-            compare(flc, folder, chosen(expected, start), start, far + command, types_of(start, command))
-            in_order(flc, folder, start, option, far)
+            types = types or types_of(start, command)
+            compare(flc, folder, chosen(expected, start), start, far + command, types)
+            in_order(flc, folder, start, option, far, bits)
             divided(flc, folder, start, option, far)
             failures(flc, folder, start, command)
             serve(flc, folder, start, command)
