@@ -776,6 +776,15 @@ END
 some 'rows within rounds are blocks, some of them inside of borders' \
   'rows in vectors, (with an interior|inside of borders) +<- choice 1$' out
 
+cat > exchanges.fl << 'END'
+entry main [n] (x: [n]i32) : [n]i32 =
+  loop v = copy x for t < n do
+    tabulate n (\i -> if (i + t) % 2 == 0 then (if i + 1 < n then i32.min v[i] v[i + 1] else v[i])
+                      else if i > 0 then i32.max v[i - 1] v[i] else v[i])
+END
+"$flc" dump --recipes exchanges.fl > out
+expect 'of little work lanes do what phases would tell apart in each round' 0 ' let first_[0-9]+: i64' out
+
 cat > words.fl << 'END'
 def space (c: u8) = c == 32 || c == 10
 entry main [n] (t: [n]u8) : i64 =

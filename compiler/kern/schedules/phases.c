@@ -3,7 +3,9 @@
 //
 // Why: lanes would gather what neighbouring points read at divided indices, and go through both
 // branches where every second one takes one.  Of each phase the indices are plain ones of `o`, and
-// conditions on remainders are known.
+// conditions on remainders are known.  Where these also ask what is another number in each round or
+// row ((i + t) % 2, i % 2 == t % 2), both forms are a phase's; of little work lanes do both, and load
+// and store neighbours.
 //
 // Innermost maps, by a constant: where a divided index is that of an array, or is compared.
 #include "kern/schedules/rewrites.h"
@@ -11,7 +13,12 @@
 #include "kern/sums.h"
 #include "kern/tidy/tidy.h"
 
-enum { MOST_PHASES = 4, LEAST_POINTS = 64, MOST_STMS = 240 };
+enum {
+  MOST_PHASES = 4,
+  LEAST_POINTS = 64,
+  MOST_STMS = 240,
+  FEW_STMS = 32,  // that lanes may do in vain
+};
 
 typedef struct Phases {
   KernMapper mapper;
@@ -19,6 +26,7 @@ typedef struct Phases {
   const Var *index;           // of the axis at hand
   int64_t by;                 // phases; 0: none yet
   bool decides;               // a remainder that is compared
+  bool little;                // the axis' body does little
 } Phases;
 
 static bool makes_quotient(PrimOp op) { return op == OP_DIV || op == OP_QUOT; }
@@ -120,28 +128,39 @@ static const KernBlock *divide_in(KernMapper *m, const KernBlock *block) {
 
 // ---- how many phases
 
-// Does it divide the axis' index, so that neighbours differ?
-static void see_divided(Phases *p, const Term *t, bool compared) {
+// Is the remainder a constant in each phase?
+static bool is_known(const Phases *p, const IndexSum *s, int64_t by) {
+  for (int i = 0; i < s->count; i++)
+    if (s->at[i]->u.var != p->index && s->by[i] % by) return false;
+  return true;
+}
+
+// Does it divide the axis' index, so that neighbours differ?  with: what it is compared with, or
+// NULL.
+static void see_divided(Phases *p, const Term *t, const Term *with) {
   const Term *operands[3];
   Division d;
   IndexSum sum;
   if (divides_indices(p, t, &d, &sum) && sum_factor(&sum, p->index) % d.by) {
+    bool decides = with && !d.quotient;
+    bool known = with && with->kind == TERM_CONST && is_known(p, &sum, d.by);
+    if (decides && !known && p->little) return;
     if (d.by > p->by) p->by = d.by;
-    p->decides = p->decides || (compared && !d.quotient);
+    p->decides = p->decides || decides;
   }
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
-    see_divided(p, operands[i], compared);
+    see_divided(p, operands[i], with);
 }
 
-static void see_inlined(Phases *p, const Term *t, bool compared) {
+static void see_inlined(Phases *p, const Term *t, const Term *with) {
   const Term *plain = term_inlined(p->lets, t);
-  if (plain) see_divided(p, plain, compared);
+  if (plain) see_divided(p, plain, with);
 }
 
 static void see_index(KernVisitor *v, Access access, bool stores) {
   for (int i = 0; i < access.tensor->rank && !stores; i++)
-    see_inlined(v->state, access.index[i], false);
+    see_inlined(v->state, access.index[i], NULL);
 }
 
 static bool compares(const Term *t) {
@@ -155,7 +174,7 @@ static void see_comparison(KernVisitor *v, const Term *t) {
   int count = term_operands(t, operands);
   for (int i = 0; i < count; i++)
     if (compares(t))
-      see_inlined(v->state, operands[i], true);
+      see_inlined(v->state, operands[i], operands[1 - i]);
     else
       see_comparison(v, operands[i]);
 }
@@ -182,11 +201,18 @@ static Phases phases_in(Compiler *c, const Kern *kern) {
 typedef struct BodySize {
   int stms;
   bool loops;  // of which nothing says that they are short
+  bool calls;  // or library functions
 } BodySize;
+
+static void see_body_term(KernVisitor *v, const Term *t) {
+  BodySize *s = v->state;
+  s->calls = s->calls || term_calls_library(t);
+}
 
 static void see_body_size(KernVisitor *v, const KernStm *stm) {
   BodySize *s = v->state;
   s->stms++;
+  s->calls = s->calls || stm->kind == KERN_CALL;
   bool short_loop = stm->kind == KERN_AXIS && stm->u.axis->width->kind == TERM_CONST &&
                     stm->u.axis->bind == BIND_SEQ;
   s->loops =
@@ -200,10 +226,11 @@ static bool has_many_points(const Term *width) {
 // Finds `by`; false: there is none, or copies would be many.
 static bool finds_phases(Phases *p, const Axis *axis) {
   BodySize size = { 0 };
-  KernVisitor count = { .stm = see_body_size, .state = &size };
+  KernVisitor count = { .stm = see_body_size, .term = see_body_term, .state = &size };
   KernVisitor v = { .term = see_comparison, .access = see_index, .state = p };
   p->index = axis->index;
   kern_visit_block(&count, axis->body);
+  p->little = !size.loops && !size.calls && size.stms <= FEW_STMS;
   kern_visit_block(&v, axis->body);
   return p->by && size.stms * p->by <= MOST_STMS && (!size.loops || p->decides);
 }
