@@ -3,9 +3,9 @@
 //
 // Why: lanes would gather what neighbouring points read at divided indices, and go through both
 // branches where every second one takes one.  Of each phase the indices are plain ones of `o`, and
-// conditions on remainders are known.  Where these also ask what is another number in each round or
-// row ((i + t) % 2, i % 2 == t % 2), both forms are a phase's; of little work lanes do both, and load
-// and store neighbours.
+// conditions on remainders are known.  Where these also ask what is another number in each round
+// or row ((i + t) % 2, i % 2 == t % 2), a phase has both forms; of little work lanes do both, and
+// load and store neighbours.
 //
 // Innermost maps, by a constant: where a divided index is that of an array, or is compared.
 #include "kern/schedules/rewrites.h"
