@@ -641,6 +641,13 @@ some 'places in small arrays have 32 bits' '^ +-- +let middle_[0-9]+: i32 = ' ou
 "$flc" build --emit-c searched.fl -o searched.c
 some 'and are loaded by that' 'gather_few_f64_16g[(]table_[0-9]+, ' searched.c
 
+cat > counted.fl << 'END'
+entry main [n] [m] (xs: [n][m]f32) : [n]f32 =
+  map (\row -> (loop (s, t) = (0, 0i64) for _i < m do (s + row[t], t + 1)).0) xs
+END
+"$flc" dump --recipes counted.fl > out
+expect 'what a loop counts up is its index, which needs no check' 0 ' check ' out
+
 cat > waits.fl << 'END'
 entry main [n] [t] (xs: [t][n]f32) : [n]f32 =
   map (\column -> (loop (s1, s2) = (0f32, 0f32) for x in column do

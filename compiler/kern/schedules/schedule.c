@@ -184,7 +184,7 @@ static const KernPlan *seldom(const Scheduling *s, const Kern *kern) {
 }
 
 static const Kern *tidied(Compiler *c, const Kern *kern) {
-  kern = kern_rows_where_read(c, kern_make_once(c, kern));
+  kern = kern_rows_where_read(c, kern_make_once(c, kern_count_rounds(c, kern)));
   kern = kern_update_in_place(c, kern_pair_within(c, kern));
   kern = kern_in_phases(c, kern);
   kern = kern_know_elements(c, kern_unroll_short(c, kern_rings_in_place(c, kern)));

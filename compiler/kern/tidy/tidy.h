@@ -14,6 +14,9 @@ const Kern *kern_know_elements(Compiler *c, const Kern *kern);
 // The kernel with short rows of its results, which its loops read again, in memory of each point.
 const Kern *kern_own_rows(Compiler *c, const Kern *kern);
 
+// The kernel with functions of the index in the place of numbers that loops count up (counters.c).
+const Kern *kern_count_rounds(Compiler *c, const Kern *kern);
+
 // The kernel with loads that are the same at all points of a loop before it.
 const Kern *kern_load_early(Compiler *c, const Kern *kern);
 // Loads that loops do not need go behind them (late_loads.c).
