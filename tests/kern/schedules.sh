@@ -412,7 +412,7 @@ entry three [n] (as: [n][3][3]f32) (bs: [n][3][3]f32) : [n][3][3]f32 =
 entry five [n] (as: [n][3][5]f32) : [n][3]f32 = map (map f32.sum) as
 END
 "$flc" dump --explain small.fl > out
-some 'rows of small matrices go in lanes' 'short rows of 4 in lanes +<- choice 1' out
+some 'rows of small matrices go in lanes' 'short (rows of 4|maps within points) in lanes +<- choice 1' out
 some 'and where they are too short for that, points do' '16 points in lanes, short axes unrolled +<- choice 1' out
 
 cat > ordered.fl << 'END'
@@ -1208,6 +1208,14 @@ entry main [n] [m] (xs: [n][m]f32) : [n][m]f32 =
 END
 "$flc" dump --recipes back.fl > out
 expect 'loops that begin with what another has made go on in its place' 0 'alloc' out
+
+cat > cosines.fl << 'END'
+entry main (bs: [][8][8]f32) (c: [8][8]f32) : [][8][8]f32 =
+  map (\b -> let t = tabulate_2d 8 8 (\u y -> f32.sum (tabulate 8 (\x -> c[u, x] * b[x, y])))
+             in tabulate_2d 8 8 (\u v -> f32.sum (tabulate 8 (\y -> t[u, y] * c[v, y])))) bs
+END
+"$flc" dump --explain cosines.fl > out
+some 'rows of small matrices go in lanes' 'short maps within points in lanes +<- choice 1' out
 
 cat > colours.fl << 'END'
 entry main [n] (p: [n][3]u8) : [n]u8 = map u8.maximum p

@@ -3,6 +3,7 @@
 //
 //   rows     the innermost of them goes in lanes, if it has 4 or 8 points
 //   points   all are straight code, and the points outside go in lanes
+//   maps     the rows that the points make and go on with are in lanes, each map by itself
 //
 // Likewise if loops of the points read short rows: as straight code, lanes read records; and if the
 // outermost axis of the grid is short: planes, all of which a point makes, so that what they have
@@ -212,12 +213,89 @@ static void add_planes(const Schedule *s, Candidates *out) {
   schedule_offer(s, out, &cand);
 }
 
+// ---- short maps within points
+
+static bool has_map(const KernBlock *block) {
+  for (int i = 0; i < block->count; i++) {
+    const KernStm *stm = &block->stms[i];
+    if (stm->kind == KERN_AXIS && stm->u.axis->role == AXIS_MAP) return true;
+    KernBlockVec blocks = kern_blocks(stm);
+    vec_each (const KernBlock **, inner, &blocks)
+      if (has_map(*inner)) return true;
+  }
+  return false;
+}
+
+// Innermost maps of as many points as a narrow vector has lanes.
+static void see_short_map(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+  int64_t width = short_width(axis);
+  if ((width == 4 || width == 8) && axis->role == AXIS_MAP && axis->bind == BIND_SEQ &&
+      !has_map(axis->body))
+    vec_push(out, stm);
+}
+
+// Short maps around those in lanes.
+static void see_rows_of_lanes(KernVisitor *v, const KernStm *stm) {
+  AxisStms *out = v->state;
+  const Axis *axis = stm->kind == KERN_AXIS ? stm->u.axis : NULL;
+  bool rows =
+      axis && axis->role == AXIS_MAP && axis->bind == BIND_SEQ && short_width(axis) > 1;
+  for (int i = 0; rows && i < axis->body->count; i++) {
+    const KernStm *inner = &axis->body->stms[i];
+    if (inner->kind != KERN_AXIS || inner->u.axis->bind != BIND_LANE) continue;
+    vec_push(out, stm);
+    return;
+  }
+}
+
+static AxisStms axes_seen(const Kern *kern, void (*see)(KernVisitor *, const KernStm *)) {
+  AxisStms out = { 0 };
+  KernVisitor v = { .stm = see, .state = &out };
+  kern_visit_block(&v, kern->body);
+  return out;
+}
+
+// Several rows at once, where that is cheaper: what they have in common is read once.
+static void rows_in_registers(const Schedule *s, Recipe *r) {
+  AxisStms rows = axes_seen(r->kern, see_rows_of_lanes);
+  vec_each (const KernStm **, row, &rows) {
+    Recipe next = recipe_copy(r);
+    recipe_bind(&next, (*row)->u.axis->name, BIND_REG);
+    if (!next.failed &&
+        schedule_cost(s, next.kern, TRIPS) < schedule_cost(s, r->kern, TRIPS))
+      *r = next;
+  }
+}
+
+// The rows of small matrices that a point makes, one after the other, in lanes.
+static void add_short_maps(const Schedule *s, Candidates *out) {
+  Candidate cand = { .what = "short maps within points in lanes",
+                     .recipe = schedule_recipe(s) };
+  Recipe *r = &cand.recipe;
+  if (short_width(schedule_last_grid(s->kern))) loops_of_points(r);
+  if (r->failed) return;
+  AxisStms maps = axes_seen(r->kern, see_short_map);
+  bool loops = false;
+  vec_each (const KernStm **, map, &maps)
+    loops |= schedule_depth(*map) >= 2;
+  if (!loops) return;
+  vec_each (const KernStm **, map, &maps)
+    recipe_bind(r, (*map)->u.axis->name, BIND_LANE);
+  unroll_innermost(r, false);
+  if (r->failed) return;
+  rows_in_registers(s, r);
+  schedule_offer(s, out, &cand);
+}
+
 void schedule_short(const Schedule *s, Candidates *out) {
   const Axis *last = schedule_last_grid(s->kern);
   int64_t width = short_width(last);
   Recipe loops = schedule_recipe(s);
   if (!last || s->in_place) return;
   add_planes(s, out);
+  add_short_maps(s, out);
   if (!width && reads_short_rows(s->kern)) add_short_points(s, out, &loops, LANES);
   if (!width || !loops_of_points(&loops) || loops.failed) return;
   if (width == 4 || width == 8) add_short_rows(s, out, &loops, last->name, width);
