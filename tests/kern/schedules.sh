@@ -1064,6 +1064,7 @@ some 'which is in all accesses' '^kernel scaled.*_across' out
 cat > cells.fl << 'END'
 entry main [n] [m] (a: [n][m]f32) (b: [n][m]f32) : [m][n][2]f32 =
   map2 (map2 (\x y -> [x, y])) (transpose a) (transpose b)
+entry copied [n] [m] (a: [n][m][3]u8) : [m][n][3]u8 = copy (transpose a)
 END
 "$flc" dump --recipes cells.fl > cells
 expect 'or records of few elements' 0 '^kernel .*_across' cells

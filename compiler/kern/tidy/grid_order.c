@@ -26,18 +26,20 @@ static void see_binding(KernVisitor *v, const KernStm *stm) {
 }
 
 // The dimension along which elements lie side by side, or records of few elements.
-static int dim_of_neighbours(const Tensor *t) {
+static int dim_of_neighbours(Access access) {
+  const Tensor *t = access.tensor;
   int unit = tensor_unit_dim(t);
   bool records = t->rank > 1 && unit == t->rank - 1 && !t->order &&
                  t->dims[unit]->kind == TERM_CONST &&
-                 t->dims[unit]->u.constant.u.i <= RECORD;
+                 t->dims[unit]->u.constant.u.i <= RECORD &&
+                 access.index[unit]->kind == TERM_CONST;
   return records ? unit - 1 : unit;
 }
 
 static void see_neighbours(KernVisitor *v, Access access, bool stores) {
   GridOrder *x = v->state;
   (void)stores;
-  int unit = dim_of_neighbours(access.tensor);
+  int unit = dim_of_neighbours(access);
   const Term *at = unit < 0 ? NULL : term_inlined(x->lets, access.index[unit]);
   x->unknown |= unit >= 0 && !at;
   for (int i = 0; at && i < x->count; i++)
