@@ -277,7 +277,7 @@ static void find_arena_arrays(CodeText *c, const KernelArrays *taken) {
 // ---- a kernel
 
 typedef struct LoopKinds {
-  bool reassociate, independent, many;
+  bool reassociate, independent, many, scalar;
 } LoopKinds;
 
 static void find_loop_kinds(const ImpBlock *block, LoopKinds *kinds) {
@@ -286,6 +286,7 @@ static void find_loop_kinds(const ImpBlock *block, LoopKinds *kinds) {
       kinds->reassociate = kinds->reassociate || (*stm)->u.loop.reassociate;
       kinds->independent = kinds->independent || (*stm)->u.loop.independent;
       kinds->many = kinds->many || (*stm)->u.loop.many;
+      kinds->scalar = kinds->scalar || (*stm)->u.loop.scalar;
     }
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
@@ -304,12 +305,14 @@ static void define_pragma(Text *t, const char *name, const char *pragma) {
 // (docs/opencl.md, "Reductions").
 // Loops over independent points need no tests for overlapping arrays.  Sums of many points have
 // several accumulators, as each waits for itself, and a loop of a few instructions for its jump.
+// Loops that only move words which lie apart are no quicker by gathers.
 static void define_pragmas(Text *t, const ImpBlock *block) {
   LoopKinds kinds = { 0 };
   find_loop_kinds(block, &kinds);
   if (kinds.reassociate) define_pragma(t, "FLC_REASSOCIATE", "clang fp reassociate(on)");
   if (kinds.independent)
     define_pragma(t, "FLC_INDEPENDENT", "clang loop vectorize(assume_safety)");
+  if (kinds.scalar) define_pragma(t, "FLC_SCALAR", "clang loop vectorize(disable)");
   if (kinds.many) define_pragma(t, "FLC_INTERLEAVE", "clang loop interleave_count(4)");
 }
 

@@ -59,6 +59,7 @@ void emit_kernel_for(CodeText *c, const ImpStm *stm) {
   else
     before = begin_leaving(c);
   if (stm->u.loop.independent) c_line(c, "FLC_INDEPENDENT");
+  if (stm->u.loop.scalar) c_line(c, "FLC_SCALAR");
   if (stm->u.loop.many) c_line(c, "FLC_INTERLEAVE");
   c_line(c, "for (int64_t %s = 0; %s%s < %s; %s++) {", i, guard, i,
          c_bound(c, stm->u.loop.bound), i);

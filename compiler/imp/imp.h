@@ -239,11 +239,12 @@ struct ImpStm {
     // reassociate: float operations in the body may be reordered (a reduction; vectorises).
     // independent: no iteration reads or writes what another one writes
     // many: there are so many iterations that several vectors of them at once pay
+    // scalar: vectors would be put together and taken apart word by word
     struct {
       const Var *var;
       const ImpExp *bound;
       ImpBlock body;
-      bool reassociate, independent, many;
+      bool reassociate, independent, many, scalar;
     } loop;
     struct {
       const ImpExp *condition;

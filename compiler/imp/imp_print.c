@@ -229,6 +229,7 @@ static void print_for(Text *t, const ImpStm *stm) {
   if (stm->u.loop.reassociate) text_add(t, " reassociate");
   if (stm->u.loop.independent) text_add(t, " independent");
   if (stm->u.loop.many) text_add(t, " many");
+  if (stm->u.loop.scalar) text_add(t, " scalar");
   print_inner(t, &stm->u.loop.body);
 }
 

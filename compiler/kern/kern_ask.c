@@ -316,3 +316,34 @@ Map *kern_failed(const KernStm *loop) {
   note_failed(failed, body, body->results[loop->u.loop.which]);
   return failed;
 }
+
+// ---- what lies apart
+
+// Are the elements of neighbours a row or more apart, of a length that is not constant?
+static bool lies_apart(const Map *lets, Access a, const Var *index) {
+  bool constant = true;
+  for (int d = a.tensor->rank; d-- > 0;) {
+    int dim = a.tensor->order ? a.tensor->order[d] : d;
+    const Term *at = term_inlined(lets, a.index[dim]);
+    if (!constant && at && term_mentions(at, index)) return true;
+    constant = constant && a.tensor->dims[dim]->kind == TERM_CONST;
+  }
+  return false;
+}
+
+bool kern_moves_apart(const KernBlock *point, const Var *index) {
+  Map *lets = map_new(NULL);
+  bool apart = false;
+  for (int i = 0; i < point->count; i++) {
+    const KernStm *stm = &point->stms[i];
+    if (stm->kind == KERN_LET && stm->u.term->type == PRIM_I64)
+      map_put(lets, stm->binders[0], stm->u.term);
+    else if (stm->kind == KERN_LOAD)
+      apart |= lies_apart(lets, stm->u.load, index);
+    else if (stm->kind == KERN_STORE)
+      apart |= lies_apart(lets, stm->u.store.to, index);
+    else
+      return false;
+  }
+  return apart;
+}

@@ -11,6 +11,10 @@ const Term *term_behind(const KernBlock *block, const Term *t);
 // Var -> itself: conditions in a round of a `while` that do not hold if there is another round.
 Map *kern_failed(const KernStm *loop);
 
+// Does straight code of a point only move elements, some of which lie as far apart along the axis
+// of that index as a width says that only the host knows?
+bool kern_moves_apart(const KernBlock *point, const Var *index);
+
 // Does the host know the width before the launch?
 bool kern_host_knows(const Kern *kern, const Term *width);
 

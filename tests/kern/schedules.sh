@@ -1068,6 +1068,11 @@ entry copied [n] [m] (a: [n][m][3]u8) : [m][n][3]u8 = copy (transpose a)
 END
 "$flc" dump --recipes cells.fl > cells
 expect 'or records of few elements' 0 '^kernel .*_across' cells
+cat > pixels.fl << 'END'
+entry main [n] [m] (a: [n][m][3]u8) : [m][n][3]u8 = map (map (\p -> [p[2], p[1], p[0]])) (transpose a)
+END
+"$flc" dump --after imp pixels.fl > pixels
+some 'no vector is put together of what only moves, from rows' '^ +for .* scalar' pixels
 sed -n '/^kernel scaled.segmap_3 /,/^kernel mixed/p' out > out.narrow
 some 'few neighbours fill no vector: lanes go along the other axis' '^  bind n to lane' out.narrow
 

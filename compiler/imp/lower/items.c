@@ -105,6 +105,7 @@ void items_open_runs(Items *s, Code *host, KernelCode *kernel, const SegDim *dim
   begin(s, host, kernel, space_size(dims, count));
   s->least = given.least;
   s->independent = given.independent;
+  s->scalar = given.scalar;
   s->owner = given.owner;
   choose_run(s);
   if (count <= 1)
@@ -143,8 +144,11 @@ static void close_runs(Items *s, const char *name) {
   bool independent =
       s->independent && !kernel->may_fail && !has_loops_or_arrays(&s->inner.block);
   ImpStm loop = { .kind = IMP_FOR,
-                  .u.loop = { s->index, s->length, s->inner.block, false, independent,
-                              false } };
+                  .u.loop = { .var = s->index,
+                              .bound = s->length,
+                              .body = s->inner.block,
+                              .independent = independent && !s->scalar,
+                              .scalar = s->scalar } };
   imp_add_stm(s->row ? &s->walk : &kernel->b, loop);
   if (s->row) next_row(s);
   const ImpExp *groups = imp_ceil_div(s->count, s->run);

@@ -284,6 +284,7 @@ typedef struct Items {
   // Runs: at least so many positions each; does no position read or write what another one writes?
   int64_t least;
   bool independent;
+  bool scalar;  // runs: the loop over their positions is not for vectors
   Name owner;  // has parameters of its own for runs: main.segmap_2; NULL: nobody
   ImpBuilder inner, walk;    // code for a position; around the loop over a row
   bool own;                  // see Launch

@@ -58,7 +58,10 @@ static void launch_kern(Code *host, const KernPlan *plan, const Kern *kern, Map 
                   .permuted = map_new(NULL) };
   Items items = { .least = is_straight_kern(grid.block) ? FLAT_RUN : 1,
                   .owner = plan->many_points ? host->lower->kernel : NULL,
-                  .independent = true };
+                  .independent = true,
+                  .scalar =
+                      grid.count > 0 &&
+                      kern_moves_apart(grid.block, grid.dims[grid.count - 1].index) };
   items_open_runs(&items, host, kernel, grid.dims, grid.count);
   lower_block(&kc, grid.block);
   items_close(&items, kern->name);
