@@ -253,6 +253,18 @@ static void solve_exp(Check *k, AstExp *exp) {
     exp->u.ascribe.ascribed = type_solve(k, exp->u.ascribe.ascribed);
 }
 
+static const Size *settle_size(Check *k, const Size *size) {
+  if (size_resolve(size)->kind == SIZE_VAR) unify_sizes(k, size_const(0, size->loc), size);
+  return size;
+}
+
+// What hides behind an abstract type in the arguments of the other constructors may have any size;
+// where modules are opaque, sizes that really are open are reported.
+static void settle_payload_sizes(Check *k, const AstExp *exp) {
+  bool settles = exp->kind == AST_CONSTRUCTOR && k->lib->has_signatures && !k->opaque;
+  if (settles && is_right_so_far(k)) type_map_sizes(k, exp->type, settle_size);
+}
+
 // The arguments of the other constructors have sizes too.
 static void check_payload_sizes(Check *k, const AstExp *exp) {
   if (exp->kind != AST_CONSTRUCTOR || !type_has_any_size(exp->type)) return;
@@ -312,6 +324,8 @@ void finish_definition(Check *k, Binding *binding) {
   for (int i = 0; i < k->vars.count; i++)
     settle_var(k, k->vars.at[i]);
   if (binding) generalise(k, binding);
+  vec_each (AstExp **, exp, &k->exps)
+    settle_payload_sizes(k, *exp);
   vec_each (AstExp **, exp, &k->exps)
     solve_exp(k, *exp);
   vec_each (AstExp **, exp, &k->exps) {
