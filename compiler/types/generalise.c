@@ -254,7 +254,8 @@ static void solve_exp(Check *k, AstExp *exp) {
 }
 
 static const Size *settle_size(Check *k, const Size *size) {
-  if (size_resolve(size)->kind == SIZE_VAR) unify_sizes(k, size_const(0, size->loc), size);
+  if (size_resolve(size)->kind == SIZE_VAR)
+    unify_sizes(k, size_const(0, size->loc), size);
   return size;
 }
 
