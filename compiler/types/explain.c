@@ -218,6 +218,11 @@ bool mismatch_of_one_name(const Mismatch *m) {
 static bool explain_params(Check *k, const Mismatch *m) {
   if (!mismatch_of_one_name(m)) return false;
   const Binding *e = m->expected->u.param, *a = m->actual->u.param;
+  if (a->loc.file == e->loc.file && a->loc.start == e->loc.start) {
+    note(k->c, a->loc, "each module that is seen through this has a type `%s` of its own",
+         a->name);
+    return true;
+  }
   note(k->c, a->loc, "this `%s` is one type", a->name);
   note(k->c, e->loc, "this `%s` is another one", e->name);
   return true;
