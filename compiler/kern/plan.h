@@ -111,6 +111,8 @@ bool seg_commutes(const SegOp *seg);  // all of its operators
 // Has the memory of a result spare elements (Tensor.spare)?  The host makes it then.
 bool seg_has_spare(const SegOp *seg, int result);
 
+// Does the host (KernHost.scalars) compute it as `max 1 n`?
+bool scalar_is_positive(const Map *scalars, Atom a);
 // An array of the host.
 const Tensor *kern_host_tensor(Compiler *c, KernHost host, const Var *var);
 // A seg-op as one naive kernel.

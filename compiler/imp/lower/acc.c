@@ -158,3 +158,66 @@ const ImpExp *const *accs_values(Accs accs) {
       values[next++] = imp_var(accs.at[o].vars[i]);
   return values;
 }
+
+// ---- scatters
+
+static const ImpExp *in_bounds(const Arr *arr, const ImpExp *const *indices, int count) {
+  const ImpExp *inside = imp_const(prim_bool(true));
+  for (int i = 0; i < count; i++) {
+    inside = imp_and(inside, imp_op2(OP_LE, imp_i64(0), indices[i]));
+    inside = imp_and(inside, imp_less(indices[i], arr->shape[i]));
+  }
+  return inside;
+}
+
+// if indices are in bounds: dest[indices] = value
+void store_if_inside(Code *k, const Arr *dest, const ImpExp *const *indices, int count,
+                     const ImpExp *scalar, const Arr *array) {
+  ImpBuilder b;
+  Code inner = code_inner(k, &b);
+  Arr to = arr_peel(dest, indices, count);
+  if (to.rank == 0)
+    imp_store(&b, to.mem, to.offset, scalar);
+  else
+    code_copy(&inner, &to, array);
+  imp_if(k->b, in_bounds(dest, indices, count), b.block);
+}
+
+// ---- histograms
+
+static Arr element(const Arr *arr, const ImpExp *at) { return arr_peel(arr, &at, 1); }
+
+void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
+                const ImpExp *const *scalars, const Arr *const *arrays) {
+  Accumulator acc = { &hist->op, new_array(const Var *, hist->op.count),
+                      new_array(const Arr *, hist->op.count) };
+  for (int i = 0; i < hist->op.count; i++) {
+    Arr at = element(dests[i], bin);
+    if (at.rank == 0)
+      acc.vars[i] = imp_declare(k->b, "bin", imp_load(at.mem, at.offset));
+    else
+      acc.places[i] = mem_copy(&at, sizeof at);
+  }
+  acc_apply(k, &acc, scalars, arrays);
+  for (int i = 0; i < hist->op.count; i++) {
+    Arr at = element(dests[i], bin);
+    if (at.rank == 0) imp_store(k->b, at.mem, at.offset, imp_var(acc.vars[i]));
+  }
+}
+
+void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
+                const ImpExp *const *scalars, const Arr *const *made) {
+  int first_value = op_count, first_dest = 0;
+  for (int o = 0; o < op_count; o++) {
+    ImpBuilder b;
+    Code inner = code_inner(k, &b);
+    const ImpExp *bin = scalars[o];
+    hist_apply(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
+               made + first_value);
+    const ImpExp *inside =
+        imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(ops[o].width)));
+    imp_if(k->b, inside, b.block);
+    first_value += ops[o].op.count;
+    first_dest += ops[o].op.count;
+  }
+}

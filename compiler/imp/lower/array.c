@@ -163,14 +163,15 @@ static const Mem *alloc_scratch(Code *k, const char *name, PrimType elem,
 }
 
 // Neighbouring items have neighbouring words.
-static Arr alloc_local(Code *k, const char *name, CoreType type, const ImpExp *count) {
-  const Mem *mem = mem_new(k->lower->c, name, MEM_LOCAL, type.elem);
-  const ImpExp *size = k->rows->size, *bytes = imp_i64(prim_size_bytes(type.elem));
+static Arr alloc_local(Code *k, const char *name, PrimType elem,
+                       const ImpExp *const *dims, int rank, const ImpExp *count) {
+  const Mem *mem = mem_new(k->lower->c, name, MEM_LOCAL, elem);
+  const ImpExp *size = k->rows->size, *bytes = imp_i64(prim_size_bytes(elem));
   vec_push(k->scratch, (Scratch){ .mem = mem, .count = imp_mul(count, k->rows->items) });
   k->rows->bytes = imp_add(k->rows->bytes, imp_mul(count, bytes));
-  Arr arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
-  const ImpExp **strides = new_array(const ImpExp *, type.rank + 1);
-  for (int d = 0; d < type.rank; d++)
+  Arr arr = arr_dense(mem, elem, dims, rank);
+  const ImpExp **strides = new_array(const ImpExp *, rank + 1);
+  for (int d = 0; d < rank; d++)
     strides[d] = imp_mul(arr.strides[d], size);
   arr.strides = strides;
   arr.offset = k->rows->item;
@@ -188,7 +189,7 @@ Arr code_alloc(Code *k, const char *name, CoreType type) {
       count->u.constant.u.i > 0) {
     arr = alloc_private(k, name, type, count);
   } else if (k->rows && !constant && known_on_host(k, type)) {
-    arr = alloc_local(k, name, type, count);
+    arr = alloc_local(k, name, type.elem, code_shape(type), type.rank, count);
   } else {
     const Mem *mem = alloc_scratch(k, name, type.elem, count, known_on_host(k, type));
     arr = arr_dense(mem, type.elem, code_shape(type), type.rank);
@@ -222,9 +223,11 @@ const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *c
   return mem;
 }
 
-Arr code_alloc_for(Code *k, const Var *binder) {
-  const Arr *wanted = map_get(k->wanted, binder);
-  return wanted ? *wanted : code_alloc(k, binder->name, binder->type);
+bool code_alloc_row(Code *k, const char *name, PrimType elem, const ImpExp *const *dims,
+                    int rank, const ImpExp *count, Arr *out) {
+  if (!k->rows || count->kind == IMP_CONST || !exp_known_on_host(k, count)) return false;
+  *out = alloc_local(k, name, elem, dims, rank, count);
+  return true;
 }
 
 // for i_0 < n_0 { for i_1 < n_1 { ... to[i] = from[i] } }
@@ -265,19 +268,6 @@ const Arr *code_set_apart(Code *k, const Arr *arr) {
   return mem_copy(&apart, sizeof apart);
 }
 
-// ---- memory of a size that is found out
-
-const Mem *code_open_mem(Code *k, const char *name, PrimType elem) {
-  const Mem *mem = mem_new(k->lower->c, name, MEM_ARENA, elem);
-  map_put(k->owned, mem, mem);
-  return mem;
-}
-
-Arr code_fit(Code *k, const Mem *mem, const Arr *value) {
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_LOCAL, .u.alloc = { mem, arr_count(value) } });
-  return arr_dense(mem, value->elem, value->shape, value->rank);
-}
-
 // ---- copies
 
 bool arr_same(const Arr *a, const Arr *b) {
@@ -286,20 +276,6 @@ bool arr_same(const Arr *a, const Arr *b) {
   if (a->offset != b->offset) return false;
   for (int i = 0; i < a->rank; i++)
     if (a->strides[i] != b->strides[i]) return false;
-  return true;
-}
-
-static bool same_dim(const ImpExp *a, const ImpExp *b) {
-  if (a == b) return true;
-  if (a->kind == IMP_CONST && b->kind == IMP_CONST)
-    return a->u.constant.u.i == b->u.constant.u.i;
-  return a->kind == IMP_VAR && b->kind == IMP_VAR && a->u.var == b->u.var;
-}
-
-bool arr_same_shape(const Arr *a, const Arr *b) {
-  if (!arr_same(a, b)) return false;
-  for (int i = 0; i < a->rank; i++)
-    if (!same_dim(a->shape[i], b->shape[i])) return false;
   return true;
 }
 
@@ -479,23 +455,10 @@ Code code_inner(Code *k, ImpBuilder *b) {
   inner.owned = map_new(NULL);
   inner.released = map_new(NULL);
   inner.wanted = map_new(NULL);
-  inner.rooms = NULL;
   if (k->views) inner.views = map_new(k->views);
   if (k->scope && !k->scratch)
     inner.scope = host_scope(b, inner.arrays, inner.owned, k->scope);
   return inner;
-}
-
-void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count,
-                        const ImpExp *index) {
-  for (int i = 0; i < count; i++) {
-    const Var *param = fn->params[i];
-    Arr element = arr_peel(code_array(k, arrays[i]), &index, 1);
-    if (param->type.rank > 0)
-      code_bind(k, param, element);
-    else
-      code_bind_scalar(k, param, arr_load(&element, element.offset));
-  }
 }
 
 void code_call(Code *k, const Stm *stm) {

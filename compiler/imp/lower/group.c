@@ -456,10 +456,10 @@ static void run_if_active(Group *g, const Stm *stm) {
 }
 
 // Memory shared by the group must not be overwritten by every item for itself.
-static void run_alone(Group *g, const Stm *stm, const Body *body, int position) {
+static void run_alone(Group *g, const Stm *stm) {
   Map *owned = g->k.owned;
   g->k.owned = map_new(NULL);
-  seq_stm(&g->k, stm, body, position);
+  seq_stm(&g->k, stm);
   g->k.owned = owned;
 }
 
@@ -475,7 +475,7 @@ static void group_stm(Group *g, const Stm *stm, const Body *body, int position) 
   else if (g->k.active && !is_view(stm))
     run_if_active(g, stm);
   else
-    run_alone(g, stm, body, position);
+    run_alone(g, stm);
   if (!inner) g->dirty = true;
 }
 

@@ -121,7 +121,7 @@ static void host_table(Code *k, const Stm *stm) {
 }
 
 // Array code that is left on the host (literals of arrays): a kernel of one item.
-static void single_item(Code *k, const Stm *stm, const Body *body, int position) {
+static void single_item(Code *k, const Stm *stm) {
   const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
   KernelCode *kernel = NULL;
   for (int i = 0; i < stm->binder_count; i++)
@@ -129,7 +129,7 @@ static void single_item(Code *k, const Stm *stm, const Body *body, int position)
   kernel = kernel_begin(k, stm->loc);
   for (int i = 0; i < stm->binder_count; i++)
     map_put(kernel->code.wanted, stm->binders[i], outs[i]);
-  seq_stm(&kernel->code, stm, body, position);
+  seq_stm(&kernel->code, stm);
   for (int i = 0; i < stm->binder_count; i++)
     code_copy(&kernel->code, outs[i],
               code_array(&kernel->code, atom_var(stm->binders[i])));
@@ -189,7 +189,7 @@ static void lower_host_stm(Code *k, const Stm *stm, const Body *body, int positi
     if (exp_is_table(stm->exp))
       host_table(k, stm);
     else
-      single_item(k, stm, body, position);
+      single_item(k, stm);
     return;
   case EXP_SPLIT: host_stm_split(k, stm); return;
   case EXP_GATHER: host_stm_gather(k, stm); return;

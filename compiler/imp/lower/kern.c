@@ -173,6 +173,8 @@ static Arr alloc_memory(KernCode *kc, const Tensor *t, const ImpExp *const *dims
     count = imp_mul(count, dims[i]);
   if (t->space == TENSOR_LOCAL)
     return arr_dense(tile_memory(kc, t, count), t->elem, dims, t->rank);
+  Arr row;
+  if (code_alloc_row(kc->k, t->name, t->elem, dims, t->rank, count, &row)) return row;
   const Mem *mem = code_memory(kc->k, t->name, t->elem, count, lanes);
   return arr_dense(mem, t->elem, dims, t->rank);
 }
@@ -213,6 +215,10 @@ const Arr *memory_at(KernCode *kc, const Tensor *t) {
   for (int i = 0; i < t->rank; i++)
     dims[i] = lower_scalar(kc, t->dims[i]);
   Arr view = arr_dense(root->mem, t->elem, dims, t->rank);
+  const ImpExp **strides = new_array(const ImpExp *, t->rank + 1);
+  for (int i = 0; i < t->rank && root->rank; i++)
+    strides[i] = imp_mul(view.strides[i], root->strides[root->rank - 1]);
+  if (root->rank) view.strides = strides;
   view.offset = root->offset;
   return mem_copy(&view, sizeof view);
 }

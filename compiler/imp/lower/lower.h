@@ -60,7 +60,6 @@ typedef struct Code {
   Map *owned;  // Mem -> Mem: memory that this body may overwrite when its value is dead
   Map *released;  // Mem -> Mem: on the host, what of it is released by now
   Map *wanted;    // Var -> const Arr *: where a binder's array should be made
-  Map *rooms;     // Var -> const Mem *: so too if its size is found out; or NULL
   Map *
       views;  // on the host: Var -> const View *: what kernels see through; a child per body
   Map *
@@ -76,20 +75,13 @@ typedef struct Code {
   const ImpExp *active;  // in a work-group: checks count only if this holds; NULL: always
 } Code;
 
-// ---- sequential code in kernels (seq*.c)
+// ---- sequential code in kernels (seq.c, seq_body.c)
 
 // The body's statements.  Results: scalars are stored in `scalars[i]`; array results are copied to
 // `dests[i]` where that is given (an array of the right shape), else their place is stored in
 // `dests[i]` on return.
 void seq_body(Code *k, const Body *body, const ImpExp **scalars, const Arr **dests);
-void seq_stm(Code *k, const Stm *stm, const Body *body, int position);
-void seq_soac(Code *k, const Stm *stm);  // map, redomap, scanomap (seq_soac.c)
-void seq_scatter(Code *k, const Stm *stm);
-void seq_hist(Code *k, const Stm *stm);
-void seq_filter(Code *k, const Stm *stm);
-void seq_loop(Code *k, const Stm *stm, const Body *body,
-              int position);  // seq_control.c
-void seq_if(Code *k, const Stm *stm, const Body *body, int position);
+void seq_stm(Code *k, const Stm *stm);
 
 // A scalar expression (EXP_OP, EXP_CONVERT, scalar EXP_INDEX, ...) with its checks; NULL if the
 // expression is no scalar one.
@@ -174,23 +166,19 @@ void code_assert(Code *k, const Stm *stm);
 
 // Memory of an item for `count` elements: private if they are few and constant, scratch if the host
 // knows how many, else of the arena.  lanes: elements are vectors of so many numbers; 0: numbers.
+// An array of an item that lies in local memory (Code.rows); false: it is to lie elsewhere.
+bool code_alloc_row(Code *k, const char *name, PrimType elem, const ImpExp *const *dims,
+                    int rank, const ImpExp *count, Arr *out);
 const Mem *code_memory(Code *k, const char *name, PrimType elem, const ImpExp *count,
                        int lanes);
 // Memory for an array of the type: private if small and constant, else scratch.
 Arr code_alloc(Code *k, const char *name, CoreType type);
 // Are arrays of the type few elements, which are the item's own memory then?
 bool code_is_private(CoreType type);
-// The binder's wanted place, or fresh memory.
-Arr code_alloc_for(Code *k, const Var *binder);
 void code_copy(Code *k, const Arr *to, const Arr *from);  // element-wise loops
 void code_store(Code *k, const Arr *to, Atom value);      // a scalar or an array value
 bool arr_same(const Arr *a, const Arr *b);                // same place, structurally
-bool arr_same_shape(const Arr *a, const Arr *b);          // same place and shape
 const Arr *code_set_apart(Code *k, const Arr *arr);       // a copy in memory of its own
-// Memory for arrays whose size is only known when there is one; room in it for an array of the
-// shape of `value`, whatever it held being lost.
-const Mem *code_open_mem(Code *k, const char *name, PrimType elem);
-Arr code_fit(Code *k, const Mem *mem, const Arr *value);
 
 // Is anything in the memory read by a statement between the positions?
 bool code_memory_read_between(Code *k, const Mem *mem, const Body *body, int after,
@@ -218,9 +206,6 @@ void code_note_copy(Code *k, Atom array);
 // A child of the code for an inner body, with its own block.
 Code code_inner(Code *k, ImpBuilder *b);
 
-// The lambda's parameters bound to element `index` of each array.
-void code_bind_elements(Code *k, const Lambda *fn, const Atom *arrays, int count,
-                        const ImpExp *index);
 
 // The call of a function, whose results the binders are.
 void code_call(Code *k, const Stm *stm);

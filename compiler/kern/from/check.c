@@ -139,8 +139,20 @@ void from_check_space(From *f, const SegDim *dims, int count, Loc loc) {
   }
 }
 
+static bool is_positive_constant(const Term *t) {
+  return t->kind == TERM_CONST && prim_is_int(t->u.constant.type) &&
+         t->u.constant.u.i > 0;
+}
+
+bool scalar_is_positive(const Map *scalars, Atom a) {
+  const Term *t = a.kind == ATOM_VAR && scalars ? map_get(scalars, a.u.var) : NULL;
+  if (!t || t->kind != TERM_OP || t->u.op.op != OP_MAX) return false;
+  return is_positive_constant(t->u.op.args[0]) || is_positive_constant(t->u.op.args[1]);
+}
+
 void from_check_divisor(From *f, const Exp *exp, Loc loc) {
   if (!op_may_trap(exp->u.op.op, exp->u.op.type)) return;
+  if (scalar_is_positive(f->scalars, exp->u.op.args[1])) return;
   const Term *divisor = term_atom(exp->u.op.args[1]);
   bool power = exp->u.op.op == OP_POW;
   const Term *zero = term_const(prim_zero(exp->u.op.type));

@@ -13,6 +13,7 @@ typedef struct From {
   Map *wanted;  // Var -> const View *: where a binder's array should be made
   Map *rooms;   // Var -> const Tensor *: so too if its size is found out; or NULL
   CopyNotes *copies;
+  const Map *scalars;  // KernHost.scalars, if checks should know; or NULL
 } From;
 
 // ---- bodies (from/body.c)
