@@ -40,7 +40,7 @@ static bool has_places(const NarrowPlaces *s, const KernStm *loop) {
   return false;
 }
 
-static void see_size(void *state, const Var *var) {
+static void see_length(void *state, const Var *var) {
   NarrowPlaces *s = state;
   bool asked = var->type.elem == PRIM_I64 && kern_host_knows(s->kern, term_var(var));
   if (asked) map_put(s->sizes, var, var);
@@ -49,7 +49,7 @@ static void see_size(void *state, const Var *var) {
 static void see_access(KernVisitor *v, Access access, bool stores) {
   (void)stores;
   for (int d = 0; d < access.tensor->rank; d++)
-    term_each_var(access.tensor->dims[d], see_size, v->state);
+    term_each_var(access.tensor->dims[d], see_length, v->state);
 }
 
 // The sizes of what it reads, and numbers of the host that places begin with.
@@ -58,7 +58,7 @@ static void see_place_loop(NarrowPlaces *s, const KernStm *loop) {
   kern_visit_block(&v, loop->u.loop.body);
   for (int i = 0; i < loop->u.loop.param_count; i++)
     if (is_place(s, loop->u.loop.params[i]))
-      term_each_var(loop->u.loop.inits[i], see_size, s);
+      term_each_var(loop->u.loop.inits[i], see_length, s);
   s->any = true;
 }
 
