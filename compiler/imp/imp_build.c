@@ -275,8 +275,9 @@ const ImpExp *imp_named(ImpBuilder *b, const char *name, const ImpExp *value) {
 }
 
 void imp_for(ImpBuilder *b, const Var *index, const ImpExp *bound, ImpBlock block) {
-  imp_add_stm(b, (ImpStm){ .kind = IMP_FOR,
-                           .u.loop = { index, bound, block, false, false, false } });
+  imp_add_stm(b,
+              (ImpStm){ .kind = IMP_FOR,
+                        .u.loop = { index, bound, block, false, false, false, false } });
 }
 
 void imp_if(ImpBuilder *b, const ImpExp *condition, ImpBlock block) {

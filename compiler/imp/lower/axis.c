@@ -344,11 +344,11 @@ static void seq_rounds(KernCode *kc, SeqAxis *s, const ImpExp *rounds, const Var
   }
   seq_round(&inner, s);
   bool plain = is_straight(axis->body) && !kc->lane;
-  add_stm(kc,
-          (ImpStm){ .kind = IMP_FOR,
-                    .u.loop = { round, rounds, b.block,
-                                axis->role == AXIS_REDUCE && !kc->lane,
-                                axis->role == AXIS_MAP && plain, axis->many && plain } });
+  add_stm(kc, (ImpStm){ .kind = IMP_FOR,
+                        .u.loop = { round, rounds, b.block,
+                                    axis->role == AXIS_REDUCE && !kc->lane,
+                                    axis->role == AXIS_MAP && plain, axis->many && plain,
+                                    false } });
 }
 
 // Blocks of rounds, until the outcome is known.

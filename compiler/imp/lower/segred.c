@@ -97,7 +97,7 @@ static void chunk_loop(const Chunked *s, Code *k, const ChunkItem *item, Accs ac
   bool reassociate = seg->kind == SEG_RED;
   imp_add_stm(k->b, (ImpStm){ .kind = IMP_FOR,
                               .u.loop = { i, item->length, b.block, reassociate, false,
-                                          false } });
+                                          false, false } });
 }
 
 // Results beside the reduced ones are stored at their point.
