@@ -14,6 +14,7 @@
 typedef struct FromPlace {
   const View *view;    // a fixed place; or
   const Tensor *open;  // memory of a size that is found out
+  bool empty;          // of the former: it holds nothing yet
 } FromPlace;
 
 static bool finds_size(const Var *const *vars, int count, CoreType type) {
@@ -183,7 +184,7 @@ static FromPlace branch_place(From *f, const Stm *stm, int i, const Body *body,
   if (finds_size(stm->binders, stm->binder_count, binder->type))
     return open_place(f, binder);
   const View *wanted = map_get(f->wanted, binder);
-  if (wanted) return (FromPlace){ .view = wanted };
+  if (wanted) return (FromPlace){ .view = wanted, .empty = true };
   const Body *branches[] = { stm->exp->u.cond.then_body, stm->exp->u.cond.else_body };
   for (int side = 0; side < 2; side++) {
     Atom result = origin(f, branches[side], branches[side]->results[i]);
@@ -236,6 +237,8 @@ static const KernBlock *branch(From *f, const FromIf *info, const Body *body) {
   int count = body->result_count, kept;
   const Term **scalars = from_scalars(count);
   const View **made = from_places(count);
+  for (int i = 0; i < count; i++)
+    if (info->places[i].empty) made[i] = info->places[i].view;
   from_body(&inner, body, scalars, made);
   put_all(&inner, info->places, made, count);
   scalar_vars(info->stm->binders, count, &kept);
