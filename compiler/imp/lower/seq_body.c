@@ -37,11 +37,24 @@ static const Term *term_of(Bridge *s, const ImpExp *e) {
                                   : term_var(known->u.var);
 }
 
+static const Term *const *terms_of(Bridge *s, const ImpExp *const *es, int count) {
+  const Term **out = from_scalars(count);
+  for (int i = 0; i < count; i++)
+    out[i] = term_of(s, es[i]);
+  return out;
+}
+
+// Both count the elements of arrays of numbers by a place: an offset, and a stride per dimension.
 static View view_for(Bridge *s, const Var *var, const Arr *arr) {
-  if (arr->start)
-    return view_virtual(arr->elem, view_shape(var->type), term_of(s, arr->start),
-                        arr->step ? term_of(s, arr->step) : NULL);
-  return view_of(tensor_for(s, var->name, var->type, arr));
+  if (!arr->start) return view_of(tensor_for(s, var->name, var->type, arr));
+  return (View){ .elem = arr->elem,
+                 .rank = arr->rank,
+                 .shape = view_shape(var->type),
+                 .start = terms_of(s, &arr->offset, 1),
+                 .dim = new_array(int, arr->rank + 1),
+                 .stride = terms_of(s, arr->strides, arr->rank),
+                 .first = term_of(s, arr->start),
+                 .step = arr->step ? term_of(s, arr->step) : NULL };
 }
 
 // Has only one of these arrays that memory?
@@ -75,24 +88,25 @@ static const ImpExp *const *lower_all(Bridge *s, const Term *const *terms, int c
 }
 
 static const Arr *arr_of(Bridge *s, const View *view) {
-  const ImpExp *const *shape = lower_all(s, view->shape, view->rank);
-  if (!view->tensor) {
-    Arr all = arr_virtual(view->elem, shape, lower_scalar(&s->kc, view->first),
-                          view->step ? lower_scalar(&s->kc, view->step) : NULL);
-    return mem_copy(&all, sizeof all);
+  Arr out = { .elem = view->elem, .offset = imp_i64(0) };
+  const ImpExp *unit[] = { imp_i64(1) }, *const *from = unit;
+  if (view->tensor) {
+    out = *memory_at(&s->kc, view->tensor);
+    from = out.strides;
+    out.start = out.step = NULL;
+  } else {
+    out.start = lower_scalar(&s->kc, view->first);
+    out.step = view->step ? lower_scalar(&s->kc, view->step) : NULL;
   }
-  Arr out = *memory_at(&s->kc, view->tensor);
+  for (int d = 0; d < (view->tensor ? view->tensor->rank : 1); d++)
+    out.offset =
+        imp_add(out.offset, imp_mul(lower_scalar(&s->kc, view->start[d]), from[d]));
   const ImpExp **strides = new_array(const ImpExp *, view->rank + 1);
-  for (int d = 0; d < view->tensor->rank; d++)
-    out.offset = imp_add(out.offset,
-                         imp_mul(lower_scalar(&s->kc, view->start[d]), out.strides[d]));
   for (int i = 0; i < view->rank; i++)
-    strides[i] =
-        imp_mul(out.strides[view->dim[i]], lower_scalar(&s->kc, view->stride[i]));
+    strides[i] = imp_mul(from[view->dim[i]], lower_scalar(&s->kc, view->stride[i]));
   out.rank = view->rank;
-  out.shape = shape;
+  out.shape = lower_all(s, view->shape, view->rank);
   out.strides = strides;
-  out.start = out.step = NULL;
   return mem_copy(&out, sizeof out);
 }
 
