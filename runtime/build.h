@@ -29,9 +29,9 @@ RT_FN void rt_build_options(const struct rt_context *ctx, int kernel, struct rt_
       form.group_size % ctx->device.sub_group == 0)
     rt_text_printf(t, " -DFLC_SUB_STEPS=%d%s", rt_doublings(ctx->device.sub_group),
                    ctx->device.sub_words);
-  if (k->for_gpu && !ctx->config->exact_floats && !ctx->program->exact_floats)
-    rt_text_add(t, " -DFLC_CONTRACT");
-  else if (ctx->device.exact_division)
+  bool exact = ctx->config->exact_floats || ctx->program->exact_floats;
+  if (!exact) rt_text_add(t, " -DFLC_CONTRACT");
+  if ((exact || !k->for_gpu) && ctx->device.exact_division)
     rt_text_add(t, ctx->backend->exact_option);
   for (int i = 0; i < k->tuning_count; i++)
     rt_text_printf(t, " -DFLC_PARAM_%d=%" PRId64, k->tuning[i],

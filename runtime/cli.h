@@ -109,7 +109,7 @@ static const struct rt_option rt_options[] = {
   { 0, "default-tile-size", "N", "size of tiles", RT_OPT_DEFAULT, RT_KIND_TILE },
   { 0, "default-reg-tile-size", "N", "size of register tiles", RT_OPT_DEFAULT, RT_KIND_REG_TILE },
   { 0, "default-threshold", "N", "threshold of guards", RT_OPT_DEFAULT, RT_KIND_THRESHOLD },
-  { 0, "exact-floats", NULL, "round each operation on f32, on GPUs too", RT_OPT_EXACT_FLOATS, 0 },
+  { 0, "exact-floats", NULL, "round each operation on floats by itself", RT_OPT_EXACT_FLOATS, 0 },
   { 0, "build-option", "OPT", "add an option for the compiler of kernels", RT_OPT_BUILD_OPTION, 0 },
   { 0, "dump-opencl", "FILE", "write the OpenCL C of all kernels", RT_OPT_DUMP_OPENCL, 0 },
   { 0, "load-opencl", "FILE", "read it from a file instead", RT_OPT_LOAD_OPENCL, 0 },

@@ -18,7 +18,7 @@ struct rt_setting {
 struct rt_config {
   bool debugging, profiling, logging;
   bool
-      exact_floats;  // in code for GPUs too: + - * / and roots of f32 are rounded once each
+      exact_floats;  // + - * / and roots of f32 are rounded once each, products in sums as well
   bool at_terminal;  // show there what takes time
   bool at_end;       // the process ends with the context: the system frees the rest
   bool near;         // launches of little work may run in the thread that asks (opencl.h)

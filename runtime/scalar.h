@@ -21,6 +21,16 @@
 #endif
 #define FLC_M64(name) name
 
+// Floats and vectors of them, evaluated once each; may be rounded once if FLC_CONTRACT says so.
+// No function: then a loop's sums would not be known as such.
+#if defined(FLC_ON_DEVICE) && defined(FLC_CONTRACT) && defined(__clang__) && !defined(FLC_CUDA)
+#  define FLC_MAD(a, b, c) ({ _Pragma("clang fp contract(on)")(a) * (b) + (c); })
+#else
+#  define FLC_MAD(a, b, c) ((a) * (b) + (c))
+#endif
+#define flc_mad_f32(a, b, c) FLC_MAD(a, b, c)
+#define flc_mad_f64(a, b, c) FLC_MAD(a, b, c)
+
 // What signed and unsigned integers of one width share.
 #define FLC_INT_OPS(t, T, U, W, bits, w)                                      \
   FLC_FN T flc_add_##t(T a, T b) { return (T)((W)a + (W)b); }                 \
@@ -187,7 +197,6 @@ FLC_FN bool flc_not_bool(bool a) { return !a; }
   FLC_FN bool flc_isinf_##t(F a) { return (a == a) & (a - a != a - a); }    \
   FLC_FN F flc_sgn_##t(F a) { return a != a ? a : (F)((a > 0) - (a < 0)); } \
   FLC_FN F flc_lerp_##t(F a, F b, F x) { return a + (b - a) * x; }          \
-  FLC_FN F flc_mad_##t(F a, F b, F c) { return a * b + c; }                 \
   FLC_FN F flc_fma_##t(F a, F b, F c) { return M(fma)(a, b, c); }           \
   FLC_FN F flc_ldexp_##t(F a, int32_t n) { return M(ldexp)(a, n); }
 

@@ -327,8 +327,7 @@ static const char *unary(CodeText *c, const ImpExp *e, const char *vector) {
 static const char *ternary(CodeText *c, const ImpExp *e, const char *vector) {
   const char *a = vector_exp(c, e->u.op.args[0]), *b = vector_exp(c, e->u.op.args[1]),
              *d = vector_exp(c, e->u.op.args[2]);
-  // OpenCL's own `mad` may round once.
-  if (e->u.op.op == OP_MAD) return text_format("(%s * %s + %s)", a, b, d);
+  if (e->u.op.op == OP_MAD) vector = "FLC_MAD";
   return text_format("%s(%s, %s, %s)", vector, a, b, d);
 }
 

@@ -1,10 +1,11 @@
 // Begin prelude.cl: what kernels see before scalar.h: C's type names, failing, local arrays, atomics.
 // Build options: FLC_F64 (doubles), FLC_LOCAL_FALLBACK (local arrays in global memory), FLC_CONTRACT
-// (a * b + c may be rounded once), FLC_GPU (code for GPUs), FLC_NARROW (numbers below 2^31),
-// FLC_HALF (f16 is computed with).  The text is OpenCL C, and, after cuda.cu, CUDA C++.
+// (a * b + c may be rounded once; in code for CPUs: FLC_MAD alone), FLC_GPU (code for
+// GPUs), FLC_NARROW (numbers below 2^31), FLC_HALF (f16 is computed with).  The text is OpenCL C,
+// and, after cuda.cu, CUDA C++.
 #define FLC_ON_DEVICE
 #ifdef FLC_CUDA
-#elif defined(FLC_CONTRACT)
+#elif defined(FLC_CONTRACT) && defined(FLC_GPU)
 #  pragma OPENCL FP_CONTRACT ON
 #else
 #  pragma OPENCL FP_CONTRACT OFF

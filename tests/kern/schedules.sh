@@ -1330,5 +1330,20 @@ expect 'simple cases leave points with one loop, which registers take' 0 'differ
 expect 'what is tried is the same until it fits, though a choice stays there' 0 'bind n to lane' out
 some 'what a loop hands on where it ends is chosen behind it' 'let x_.* = select.found_' out
 
+cat > sums.fl << 'END'
+entry dot [n] (xs: [n]f32) (ys: [n]f32) : f32 = f32.sum (map2 (*) xs ys)
+END
+cat > others.fl << 'END'
+entry rounds [n] (xs: [n]f32) (ys: [n]f32) : f32 = loop s = 0 for i < n do s + xs[i] * ys[i]
+entry least [n] (xs: [n]f32) (ys: [n]f32) : f32 = f32.minimum (map2 (\x y -> x * y + 1) xs ys)
+entry whole [n] (xs: [n]i32) (ys: [n]i32) : i32 = i32.sum (map2 (*) xs ys)
+END
+"$flc" dump --after imp sums.fl > out
+some 'a product and the sum of floats that it is added to are rounded once' ': f32.* = mad\(' out
+"$flc" dump --after imp --reproducible sums.fl > out
+expect '.. but where results must not depend on it' 0 'mad\(' out
+"$flc" dump --after imp others.fl > out
+expect '.. and nowhere else' 0 'mad\(' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

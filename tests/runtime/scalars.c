@@ -280,6 +280,7 @@ static void compare_device(Device *d, int op) {
 
 int main(void) {
   struct rt_config *cfg = fl_context_config_new();
+  fl_context_config_set_exact_floats(cfg, 1);
   Device device = { .ctx = fl_context_new(cfg) };
   device.args = (uint64_t *)rt_host_alloc(MOST_TUPLES * 24);
   device.expected = (Prim *)rt_host_alloc(MOST_TUPLES * sizeof(Prim));

@@ -77,6 +77,33 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
     out[i] = declared(&inner, "r", lower_as(&inner, op->block->results[i], vector));
 }
 
+// Is it addition of floats?
+static bool adds_floats(const KernOp *op) {
+  const Term *sum = term_behind(op->block, op->block->results[0]);
+  return op->count == 1 && sum->kind == TERM_OP && sum->u.op.op == OP_ADD &&
+         (sum->type == PRIM_F32 || sum->type == PRIM_F64) &&
+         term_is_var(sum->u.op.args[0], op->params[0]) &&
+         term_is_var(sum->u.op.args[1], op->params[1]);
+}
+
+// out = op acc (the results of the axis from the first on), which are `right`.  The last digits of
+// sums depend on the order of additions anyway, so a product and the sum that it is added to may be
+// rounded together: half of the work of products of matrices.
+static void sum_element(KernCode *kc, const Axis *axis, const KernOp *op, int first,
+                        const ImpExp *const *acc, const ImpExp *const *right,
+                        const ImpExp **out) {
+  const Term *element = term_behind(axis->body, axis->body->results[first]);
+  if (!adds_floats(op) || element->kind != TERM_OP || element->u.op.op != OP_MUL) {
+    apply_op(kc, op, acc, right, out);
+    return;
+  }
+  bool vector = acc[0]->lanes || right[0]->lanes;
+  const Term *const *factors = element->u.op.args;
+  out[0] = declared(kc, "r",
+                    imp_op3(OP_MAD, lower_as(kc, factors[0], vector),
+                            lower_as(kc, factors[1], vector), acc[0]));
+}
+
 // ---- accumulators
 
 // Those of an axis with operators: a value per combined scalar, in order.
@@ -137,7 +164,7 @@ static void sums_add(KernCode *kc, const Sums *s, const ImpExp *mask) {
         right[i] =
             lower_as(kc, axis->body->results[first + i], s->values[first + i]->vector);
       }
-      apply_op(kc, op, left, right, out);
+      sum_element(kc, axis, op, first, left, right, out);
       for (int i = 0; i < op->count; i++)
         assign_copy(kc, s->values[first + i], out[i], mask);
     }
@@ -416,8 +443,10 @@ static KernCode open_lock(KernCode *kc, const KernStm *stm) {
 }
 
 // What the points of a register axis have, combined in order.
-static void reduce_regs(KernCode *inner, const KernOp *op, const Term *const *results,
-                        int number, const ImpExp **out) {
+static void reduce_regs(KernCode *inner, const Axis *axis, const KernOp *op, int first,
+                        const ImpExp **out) {
+  const Term *const *results = axis->body->results + first;
+  int number = bit_number(vary_axis(inner->vary, axis));
   const ImpExp **right = new_array(const ImpExp *, op->count);
   bool vector = in_lanes(inner, set_of_var(inner, op->params[0]));
   for (int p = 0; p < inner->counts[number]; p++) {
@@ -428,7 +457,7 @@ static void reduce_regs(KernCode *inner, const KernOp *op, const Term *const *re
       for (int i = 0; i < op->count; i++)
         out[i] = right[i];
     else
-      apply_op(inner, op, out, right, out);
+      sum_element(inner, axis, op, first, out, right, out);
   }
 }
 
@@ -436,7 +465,7 @@ static void reduce_lock(KernCode *inner, const Axis *axis, const KernOp *op, int
                         const ImpExp **out) {
   const Term *const *results = axis->body->results + first;
   if (axis->bind == BIND_REG) {
-    reduce_regs(inner, op, results, bit_number(vary_axis(inner->vary, axis)), out);
+    reduce_regs(inner, axis, op, first, out);
     return;
   }
   const ImpExp **values = new_array(const ImpExp *, op->count);
