@@ -151,6 +151,9 @@ const char *kern_kind_name(SegKind kind);
 // How to run it (schedules/schedule.c); book: NULL if there is none.
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg);
 
+// The same for many items that don't work together, as GPUs have them: one for each point, rows in
+// chunks.
+const KernPlan *kern_schedule_items(Compiler *c, const KernSeg *seg);
 // The same for GPUs: a kernel of groups of items, with what the host is to ask before it is
 // launched; NULL if there is no such kernel (schedules/groups.c).
 const KernPlan *kern_schedule_groups(Compiler *c, const KernSeg *seg);

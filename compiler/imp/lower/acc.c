@@ -102,20 +102,6 @@ void hist_join(Code *k, const HistOp *hist, const Arr *const *dests, const ImpEx
   imp_if(k->b, has_something(&hist->op, values), b.block);
 }
 
-void acc_load(Code *k, const Accumulator *acc, int i, const Arr *from) {
-  if (acc->vars[i])
-    imp_assign(k->b, acc->vars[i], imp_load(from->mem, from->offset));
-  else
-    code_copy(k, acc->places[i], from);
-}
-
-void acc_store(Code *k, const Accumulator *acc, int i, const Arr *to) {
-  if (acc->vars[i])
-    imp_store(k->b, to->mem, to->offset, imp_var(acc->vars[i]));
-  else
-    code_copy(k, to, acc->places[i]);
-}
-
 // ---- those of several operators
 
 Accs accs_new(Code *k, const RedOp *ops, int count) {
@@ -202,22 +188,5 @@ void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpE
   for (int i = 0; i < hist->op.count; i++) {
     Arr at = element(dests[i], bin);
     if (at.rank == 0) imp_store(k->b, at.mem, at.offset, imp_var(acc.vars[i]));
-  }
-}
-
-void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
-                const ImpExp *const *scalars, const Arr *const *made) {
-  int first_value = op_count, first_dest = 0;
-  for (int o = 0; o < op_count; o++) {
-    ImpBuilder b;
-    Code inner = code_inner(k, &b);
-    const ImpExp *bin = scalars[o];
-    hist_apply(&inner, &ops[o], dests + first_dest, bin, scalars + first_value,
-               made + first_value);
-    const ImpExp *inside =
-        imp_and(imp_op2(OP_LE, imp_i64(0), bin), imp_less(bin, imp_atom(ops[o].width)));
-    imp_if(k->b, inside, b.block);
-    first_value += ops[o].op.count;
-    first_dest += ops[o].op.count;
   }
 }

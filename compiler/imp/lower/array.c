@@ -294,13 +294,6 @@ void code_copy(Code *k, const Arr *to, const Arr *from) {
   copy_loops(k, k->b, to, from, at, 0);
 }
 
-void code_store(Code *k, const Arr *to, Atom value) {
-  if (to->rank == 0)
-    imp_store(k->b, to->mem, to->offset, imp_atom(value));
-  else
-    code_copy(k, to, code_array(k, value));
-}
-
 // ---- overwriting
 
 // A statement that reads a block of memory, and the variable by which it does.

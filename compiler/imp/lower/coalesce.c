@@ -169,23 +169,10 @@ static void find_result_probes(Reads *r) {
   }
 }
 
-// What the body's arrays are if they lie nowhere: other arrays are looked at as the body has them,
-// whatever they are views of.
-static Map *views_of_numbers(const KernHost *host, const Body *body) {
-  Map *out = map_new(NULL);
-  VarVec free = core_free_body(body);
-  vec_each (const Var **, v, &free) {
-    View *view = map_get(host->views, *v);
-    if (view && !view->tensor) map_put(out, *v, view);
-  }
-  return out;
-}
-
 static void find_motions(Reads *r) {
   Lower *lower = r->host->lower;
-  KernHost host = code_kern_host(r->host);
-  host.views = views_of_numbers(&host, r->seg->body);
   CopyNotes copies = { 0 };
+  KernHost host = code_kern_host_as_is(r->host, r->seg->body);
   KernSeg kern = kern_from_seg(lower->c, host, r->stm, &copies);
   Motions asked = { .seg = r->seg, .groups = r->groups, .see = see_access, .state = r };
   motions_find(&asked, kern.kern);

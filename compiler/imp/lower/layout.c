@@ -146,3 +146,15 @@ KernHost code_kern_host(Code *k) {
   return (KernHost){ k->views,         k->sizes,     k->lower->scalars,
                      k->lower->rounds, order_of_var, k };
 }
+
+KernHost code_kern_host_as_is(Code *k, const Body *body) {
+  KernHost host = code_kern_host(k);
+  Map *numbers = map_new(NULL);
+  VarVec free = core_free_body(body);
+  vec_each (const Var **, v, &free) {
+    View *view = map_get(host.views, *v);
+    if (view && !view->tensor) map_put(numbers, *v, view);
+  }
+  host.views = numbers;
+  return host;
+}

@@ -6,11 +6,11 @@
 typedef struct Lower {
   Compiler *c;
   const Traits *machine;  // that the code is for
-  const KernPlan *plan;  // of the kernel at hand, or NULL
-  Name kernel;           // at hand, by the name that recipes use; or NULL
-  RecipeBook *book;      // NULL: none
-  const Entry *entry;    // at hand
-  Map *segs;             // Name -> const int *: the entry's seg-ops of that kind
+  const KernPlan *plan;   // of the kernel at hand, or NULL
+  Name kernel;            // at hand, by the name that recipes use; or NULL
+  RecipeBook *book;       // NULL: none
+  const Entry *entry;     // at hand
+  Map *segs;              // Name -> const int *: the entry's seg-ops of that kind
   const Var
       *layout;  // of the entry: whether arrays are laid out anew; NULL while nothing asks
   Map *partials;  // SegOp.partials -> const Memory **: kept for a scan
@@ -103,9 +103,6 @@ void acc_apply(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
 // The same, as accs_join has it.
 void acc_join(Code *k, const Accumulator *acc, const ImpExp *const *scalars,
               const Arr *const *arrays);
-// Value number `i` of it, from and to a place of its shape.
-void acc_load(Code *k, const Accumulator *acc, int i, const Arr *from);
-void acc_store(Code *k, const Accumulator *acc, int i, const Arr *to);
 
 // Those of several operators.
 typedef struct Accs {
@@ -130,9 +127,6 @@ void hist_apply(Code *k, const HistOp *hist, const Arr *const *dests, const ImpE
 // The same for what some elements gave, scalars that are neutral if there were none.
 void hist_join(Code *k, const HistOp *hist, const Arr *const *dests, const ImpExp *bin,
                const ImpExp *const *scalars);
-// One element's contributions to its histograms; dests: all destinations in order.
-void hist_round(Code *k, const HistOp *ops, int op_count, const Arr *const *dests,
-                const ImpExp *const *scalars, const Arr *const *made);
 
 // ---- shared by sequential, group and host code (array.c)
 
@@ -176,7 +170,6 @@ Arr code_alloc(Code *k, const char *name, CoreType type);
 // Are arrays of the type few elements, which are the item's own memory then?
 bool code_is_private(CoreType type);
 void code_copy(Code *k, const Arr *to, const Arr *from);  // element-wise loops
-void code_store(Code *k, const Arr *to, Atom value);      // a scalar or an array value
 bool arr_same(const Arr *a, const Arr *b);                // same place, structurally
 const Arr *code_set_apart(Code *k, const Arr *arr);       // a copy in memory of its own
 
@@ -205,7 +198,6 @@ void code_note_copy(Code *k, Atom array);
 
 // A child of the code for an inner body, with its own block.
 Code code_inner(Code *k, ImpBuilder *b);
-
 
 // The call of a function, whose results the binders are.
 void code_call(Code *k, const Stm *stm);
@@ -270,7 +262,7 @@ typedef struct Items {
   int64_t least;
   bool independent;
   bool scalar;  // runs: the loop over their positions is not for vectors
-  Name owner;  // has parameters of its own for runs: main.segmap_2; NULL: nobody
+  Name owner;   // has parameters of its own for runs: main.segmap_2; NULL: nobody
   ImpBuilder inner, walk;    // code for a position; around the loop over a row
   bool own;                  // see Launch
   const ImpExp *group_size;  // of groups; NULL: what the device has
@@ -355,7 +347,7 @@ HostScope *host_scope(ImpBuilder *b, Map *arrays, Map *owned, HostScope *parent)
 const ImpExp *layout_chosen(Lower *lower);
 void layout_declare(Lower *lower, ImpBlock *block);
 
-// ---- seg-ops of level 1 (segmap.c, segred.c, ...); binders are bound on the host
+// ---- seg-ops of level 1 (segmap.c, plan.c, wide*.c, ...); binders are bound on the host
 void lower_seg(Code *host, const Stm *stm, const Body *body, int position);
 void lower_segmap(Code *host, const Stm *stm);
 // An item per point, whose results go to `outs`.
@@ -375,15 +367,10 @@ bool lower_block_segmap(Code *host, const Stm *stm);
 bool lower_copying_segmap(Code *host, const Stm *stm);
 // What a segmap that only copies copies, for each of its results; NULL for others.
 const Arr **copied_by_segmap(Code *k, const Stm *stm);
-void lower_segred(Code *host, const Stm *stm);
-void lower_segscan(Code *host, const Stm *stm);
 // The same by groups (wide*.c)
 void lower_wide_segred(Code *host, const Stm *stm);
 void lower_wide_segscan(Code *host, const Stm *stm, const Body *body, int position);
 void lower_wide_seghist(Code *host, const Stm *stm, const Body *body, int position);
-// By a copy of the bins per item.
-void lower_seghist(Code *host, const Stm *stm);
-void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position);
 // A segmap of level 1 whose body holds seg-ops of level 0 (group.c).
 void lower_group_segmap(Code *host, const Stm *stm);
 
@@ -391,7 +378,6 @@ void lower_group_segmap(Code *host, const Stm *stm);
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position);
 // The program keeps what is decided for a seg-op.
 void lower_note_plan(Lower *lower, const SegOp *seg, const KernPlan *plan);
-
 
 // The index variables of a space, as expressions; an element (or row) of an output.
 const ImpExp *const *space_indices(const SegDim *dims, int count);
@@ -482,6 +468,8 @@ bool landing_update(Code *host, const Stm *stm);
 
 // How arrays lie, for kernels (layout.c).
 KernHost code_kern_host(Code *k);
+// The same for a body that takes arrays as the host has them, whatever they are views of.
+KernHost code_kern_host_as_is(Code *k, const Body *body);
 // Layouts (layout.c).  The hints that a body gives about its arrays;
 // those of a branch's results.
 void host_find_layouts(Code *k, const Body *body);

@@ -62,7 +62,10 @@ static void launch_kern(Code *host, const KernPlan *plan, const Kern *kern, Map 
                   .scalar =
                       grid.count > 0 &&
                       kern_moves_apart(grid.block, grid.dims[grid.count - 1].index) };
-  items_open_runs(&items, host, kernel, grid.dims, grid.count);
+  if (host->lower->machine->by_axes)
+    items_open_runs(&items, host, kernel, grid.dims, grid.count);
+  else
+    items_open_space(&items, host, kernel, grid.dims, grid.count);
   lower_block(&kc, grid.block);
   items_close(&items, kern->name);
 }
@@ -97,7 +100,9 @@ static const Arr *map_out(Code *host, const Stm *stm, KernSeg *seg, int result,
     Arr roomy = room_alloc(host, binder, binder->type);
     return mem_copy(&roomy, sizeof roomy);
   }
-  const Mem *dying = lower_in_place(host, seg, binder, result, body, position);
+  bool may = host->lower->machine->in_place;
+  const Mem *dying =
+      may ? lower_in_place(host, seg, binder, result, body, position) : NULL;
   if (!dying) return host_map_out(host, binder);
   Arr taken = host_overwrite(host, binder, dying);
   return mem_copy(&taken, sizeof taken);
@@ -292,6 +297,15 @@ typedef struct SegKernels {
   Map *memory;
 } SegKernels;
 
+// A point to an item, of many.
+static void lower_seg_items(Code *host, const Stm *stm, const KernSeg *seg, Map *memory) {
+  Layouts layouts = layout_inputs(host, stm);
+  Code laid = *host;
+  laid.arrays = map_new(host->arrays);
+  layout_bind(&laid, &layouts);
+  lower_plan(&laid, kern_schedule_items(host->lower->c, seg), NULL, memory);
+}
+
 static void lower_seg_kernels(Code *host, const KernSeg *seg, void *state) {
   const SegKernels *s = state;
   Lower *lower = host->lower;
@@ -333,9 +347,12 @@ static void drop_unread(Code *host, const Stm *stm, KernSeg *seg, const Body *bo
 
 void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) {
   Lower *lower = host->lower;
-  KernSeg seg = kern_from_seg(lower->c, code_kern_host(host), stm, &lower->copies);
+  bool by_axes = lower->machine->by_axes;
+  KernHost around =
+      by_axes ? code_kern_host(host) : code_kern_host_as_is(host, stm->exp->u.seg->body);
+  KernSeg seg = kern_from_seg(lower->c, around, stm, &lower->copies);
   drop_unread(host, stm, &seg, body, position);
-  seg.share = share_of(host, body, position);
+  if (by_axes) seg.share = share_of(host, body, position);
   seg.name = kern_seg_name(lower->c, lower->segs, lower->entry->name, seg.kind);
   const Kern *apart = seg.kern;
   const Arr **outs = make_outs(host, stm, &seg, body, position);
@@ -348,7 +365,9 @@ void lower_kern_seg(Code *host, const Stm *stm, const Body *body, int position) 
   Code inner = code_inner(host, &b);
   SegKernels kernels = { stm->exp->u.seg, memory_of_outs(stm, &seg, outs) };
   Code *at = fits ? &inner : host;
-  if (!lower_interior_first(at, &seg, kernels.op, lower_seg_kernels, &kernels))
+  if (!by_axes)
+    lower_seg_items(at, stm, &seg, kernels.memory);
+  else if (!lower_interior_first(at, &seg, kernels.op, lower_seg_kernels, &kernels))
     lower_seg_kernels(at, &seg, &kernels);
   if (fits) imp_if(host->b, fits, b.block);
   lower->kernel = NULL;

@@ -55,7 +55,10 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
               host_alloc(host, stm->binders[0]->name, stm->binders[0]->type));
     return;
   }
-  if (host->lower->machine->by_axes) {
+  // Groups work together, for which an arena is of no use.
+  bool by_items =
+      seg->kind == SEG_SCATTER || (seg->kind != SEG_MAP && body_takes_arena(seg));
+  if (host->lower->machine->by_axes || by_items) {
     lower_kern_seg(host, stm, body, position);
     return;
   }
@@ -66,26 +69,10 @@ void lower_seg(Code *host, const Stm *stm, const Body *body, int position) {
     else if (!lower_copying_segmap(host, stm) && !lower_block_segmap(host, stm))
       lower_segmap(host, stm);
     return;
-  // Groups work together, for which an arena is of no use.
-  case SEG_RED:
-    if (!body_takes_arena(seg))
-      lower_wide_segred(host, stm);
-    else
-      lower_segred(host, stm);
-    return;
-  case SEG_SCAN:
-    if (!body_takes_arena(seg))
-      lower_wide_segscan(host, stm, body, position);
-    else
-      lower_segscan(host, stm);
-    return;
-  case SEG_HIST:
-    if (!body_takes_arena(seg))
-      lower_wide_seghist(host, stm, body, position);
-    else
-      lower_seghist(host, stm);
-    return;
-  case SEG_SCATTER: lower_segscatter(host, stm, body, position); return;
+  case SEG_RED: lower_wide_segred(host, stm); return;
+  case SEG_SCAN: lower_wide_segscan(host, stm, body, position); return;
+  case SEG_HIST: lower_wide_seghist(host, stm, body, position); return;
+  case SEG_SCATTER: return;  // above
   }
 }
 
@@ -269,29 +256,4 @@ void lower_segmap(Code *host, const Stm *stm) {
     }
     code_bind(host, stm->binders[i], out);
   }
-}
-
-// The destinations are overwritten in place if nothing else refers to their memory.
-void lower_segscatter(Code *host, const Stm *stm, const Body *body, int position) {
-  const SegOp *seg = stm->exp->u.seg;
-  for (int d = 0; d < seg->dest_count; d++)
-    code_bind(host, stm->binders[d],
-              host_take(host, stm->binders[d], seg->dests[d].dest, body, position));
-  int count = seg->body->result_count;
-  const Arr **made = new_array(const Arr *, count + 1);
-  const ImpExp **scalars = new_array(const ImpExp *, count + 1);
-  Layouts layouts = layout_inputs(host, stm);
-  KernelCode *kernel = kernel_begin(host, stm->loc);
-  layout_bind(&kernel->code, &layouts);
-  Items items;
-  items_open_space(&items, host, kernel, seg->dims, seg->dim_count);
-  seq_body(&kernel->code, seg->body, scalars, made);
-  for (int d = 0, first = 0; d < seg->dest_count; d++) {
-    int indexed = seg->dests[d].index_count;
-    const Arr *dest = code_array(host, atom_var(stm->binders[d]));
-    store_if_inside(&kernel->code, dest, scalars + first, indexed,
-                    scalars[first + indexed], made[first + indexed]);
-    first += indexed + 1;
-  }
-  items_close(&items, "segscatter");
 }

@@ -17,6 +17,7 @@ typedef struct Scheduling {
   Compiler *c;
   RecipeBook *book;
   const KernSeg *seg;
+  bool plain;  // nothing is done to kernels
 } Scheduling;
 
 Name kern_seg_name(Compiler *c, Map *counts, Name entry, SegKind kind) {
@@ -73,6 +74,7 @@ static const KernPlan *with_quick_sums(Compiler *c, const KernPlan *plan, bool r
 }
 
 static const KernPlan *one_kernel(const Scheduling *s, const Kern *kern, KernUse use) {
+  if (s->plain) return new_node(KernPlan, .kern = kern);
   Name name = name_of_kernel(s, kern);
   kern = kern_turn_rows(s->c, kern_rows_within(s->c, kern));
   KernNotes notes = { 0 };
@@ -289,7 +291,7 @@ static const KernPlan *plan_of_seg(const Scheduling *s, const Kern *kern,
 static const KernPlan *plan_of_hist(const Scheduling *s, const KernPlan *otherwise) {
   Chunks chunks;
   if (!kern_hist_in_chunks(s->c, s->seg, &chunks)) return otherwise;
-  for (int i = 0; i < chunks.phase_count; i++)
+  for (int i = 0; i < chunks.phase_count && !s->plain; i++)
     chunks.phases[i] = tidied(s->c, chunks.phases[i]);
   return chunks_or(s, &chunks, otherwise);
 }
@@ -325,7 +327,7 @@ static bool point_is_straight(const KernBlock *point) {
 }
 
 const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg) {
-  Scheduling s = { c, book, seg };
+  Scheduling s = { .c = c, .book = book, .seg = seg };
   const Kern *kern = kern_inline_short(c, seg->kern), *plain = tidied(c, kern);
   KernPlan plan = *plan_of_seg(&s, kern, plain);
   plan = *plan_of_hist(&s, mem_copy(&plan, sizeof plan));
@@ -336,4 +338,13 @@ const KernPlan *kern_schedule(Compiler *c, RecipeBook *book, const KernSeg *seg)
   plan.straight = seg->kind == SEG_MAP && point_is_straight(point) ? dims : 0;
   if (c->check_ir) check_plan(c, &plan, kern);
   return mem_copy(&plan, sizeof plan);
+}
+
+const KernPlan *kern_schedule_items(Compiler *c, const KernSeg *seg) {
+  Scheduling s = { .c = c, .seg = seg, .plain = true };
+  Chunks chunks;
+  const KernPlan *plan = has_rows(&s) && kern_in_chunks(c, seg->kern, seg, &chunks)
+                             ? in_chunks(&s, seg->kern, &chunks)
+                             : one_kernel(&s, seg->kern, USE_POINTS);
+  return plan_of_hist(&s, plan);
 }
