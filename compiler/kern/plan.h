@@ -93,6 +93,8 @@ typedef struct CopyNote {
   const char *why;
 } CopyNote;
 typedef Vec(CopyNote) CopyNotes;
+// Unless it is there: code may be made in several forms.
+void kern_note_copy(CopyNotes *notes, CopyNote note);
 
 // What the host knows around a seg-op.
 typedef struct KernHost {

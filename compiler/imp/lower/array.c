@@ -436,7 +436,7 @@ void code_note_copy(Code *k, Atom array) {
   const char *why =
       owned ? "it is read again later"
             : "it belongs to the caller or to code around, which may read it again";
-  vec_push(&k->lower->copies, (CopyNote){ k->b->loc, array.u.var->name, why });
+  kern_note_copy(&k->lower->copies, (CopyNote){ k->b->loc, array.u.var->name, why });
 }
 
 Code code_inner(Code *k, ImpBuilder *b) {

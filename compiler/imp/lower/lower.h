@@ -357,9 +357,12 @@ void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs);
 void seg_point(Code *k, const Stm *stm, const Arr *const *outs);
 // Likewise, and rows of results are written in columns first.
 void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs);
-// By groups that read and write short rows together, where rows are short (short_rows.c);
-// false, and nothing done, where points have no rows.
-bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs);
+// The arrays of which points read rows that groups may read and write together (short_rows.c),
+// maybe none; NULL: they have no such rows, nor results in rows.  `outs` need no memory.
+const VarVec *find_short_rows(Code *host, const Stm *stm, const Arr *const *outs);
+// By such groups, where rows are short.
+void lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs,
+                      const VarVec *arrays);
 // By groups that share what they read (blocks.c); false, and nothing done, where that does
 // not pay.
 bool lower_block_segmap(Code *host, const Stm *stm);

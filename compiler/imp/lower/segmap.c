@@ -183,9 +183,7 @@ void segmap_by_items(Code *host, const Stm *stm, const Arr *const *outs) {
   }
   ImpBuilder few, many;
   Code own = code_inner(host, &few), apart = code_inner(host, &many);
-  int notes = host->lower->copies.count;
   launch_points(&own, stm, outs, &layouts, true);
-  host->lower->copies.count = notes;
   const ImpExp *small =
       own_is_small(host, host->lower->kernels.at[host->lower->kernels.count - 1]);
   launch_points(&apart, stm, outs, &layouts, false);
@@ -208,7 +206,11 @@ void segmap_by_columns(Code *host, const Stm *stm, const Arr *const *outs) {
 }
 
 void lower_segmap_to(Code *host, const Stm *stm, const Arr *const *outs) {
-  if (!lower_short_rows(host, stm, outs)) segmap_by_columns(host, stm, outs);
+  const VarVec *rows = find_short_rows(host, stm, outs);
+  if (rows)
+    lower_short_rows(host, stm, outs, rows);
+  else
+    segmap_by_columns(host, stm, outs);
 }
 
 // segmap <i < n> { i }
@@ -219,35 +221,27 @@ static bool is_iota(const SegOp *seg) {
   return result.kind == ATOM_VAR && result.u.var == seg->dims[0].index;
 }
 
-// The results in rows, where these are short; NULL, and nothing done, where none are.
-static const Arr **segmap_of_short_rows(Code *host, const Stm *stm) {
-  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
-  ImpBuilder b = { .c = host->lower->c, .loc = stm->loc };
-  Code attempt = *host;
-  attempt.b = &b;
-  for (int i = 0; i < stm->binder_count; i++)
-    outs[i] = host_map_out(&attempt, stm->binders[i]);
-  if (lower_short_rows(&attempt, stm, outs)) {
-    vec_each (const ImpStm **, made, &b.block)
-      vec_push(&host->b->block, *made);
-    return outs;
-  }
-  for (int i = 0; i < stm->binder_count; i++)
-    map_remove(host->owned, outs[i]->mem);
-  return NULL;
-}
-
-static const Arr **segmap_of_points(Code *host, const Stm *stm) {
-  const Arr **outs = new_array(const Arr *, stm->binder_count + 1);
-  for (int i = 0; i < stm->binder_count; i++)
-    outs[i] = layout_out(host, stm->binders[i], stm->exp->u.seg->dim_count);
-  segmap_by_items(host, stm, outs);
-  return outs;
+// A map's result without its memory.
+static const Arr *without_memory(Code *host, const Var *binder) {
+  CoreType type = host_memory_type(host, binder);
+  Arr memory = arr_dense(NULL, type.elem, code_shape(type), type.rank);
+  Arr out = host_of_memory(host, binder, memory);
+  return mem_copy(&out, sizeof out);
 }
 
 void lower_segmap(Code *host, const Stm *stm) {
-  const Arr **outs = segmap_of_short_rows(host, stm);
-  if (!outs) outs = segmap_of_points(host, stm);
+  int count = stm->binder_count, dims = stm->exp->u.seg->dim_count;
+  const Arr **outs = new_array(const Arr *, count + 1);
+  for (int i = 0; i < count; i++)
+    outs[i] = without_memory(host, stm->binders[i]);
+  const VarVec *rows = find_short_rows(host, stm, outs);
+  for (int i = 0; i < count; i++)
+    outs[i] = rows ? host_map_out(host, stm->binders[i])
+                   : layout_out(host, stm->binders[i], dims);
+  if (rows)
+    lower_short_rows(host, stm, outs, rows);
+  else
+    segmap_by_items(host, stm, outs);
   for (int i = 0; i < stm->binder_count; i++) {
     Arr out = *outs[i];
     if (is_iota(stm->exp->u.seg)) {

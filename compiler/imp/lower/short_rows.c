@@ -228,7 +228,7 @@ static const ImpExp *more_bytes(const ImpExp *bytes, const Arr *arr) {
   return bytes ? imp_add(bytes, row) : row;
 }
 
-// Of the rows that a point reads and makes; NULL: there are none.
+// Of the rows that a point reads and makes, of which there are some.
 static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const *outs,
                                    const VarVec *arrays) {
   const ImpExp *bytes = NULL;
@@ -239,15 +239,21 @@ static const ImpExp *bytes_of_rows(Code *host, const Stm *stm, const Arr *const 
   return bytes;
 }
 
-bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
-  const SegOp *seg = stm->exp->u.seg;
-  VarVec arrays = { 0 };
-  if (!find_rows_to_stage(host, stm, &arrays)) return false;
-  const ImpExp *bytes = bytes_of_rows(host, stm, outs, &arrays);
-  if (!bytes || body_takes_arena(seg)) return false;
+const VarVec *find_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
+  VarVec *arrays = new (VarVec);
+  if (!find_rows_to_stage(host, stm, arrays)) return NULL;
+  bool some = arrays->count > 0;
+  for (int i = 0; i < stm->binder_count; i++)
+    some = some || is_row_result(outs[i]);
+  return some && !body_takes_arena(stm->exp->u.seg) ? arrays : NULL;
+}
+
+void lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs,
+                      const VarVec *arrays) {
+  const ImpExp *bytes = bytes_of_rows(host, stm, outs, arrays);
   ImpBuilder few, many;
   Code staged = code_inner(host, &few), apart = code_inner(host, &many);
-  launch_short(&staged, stm, outs, &arrays, &bytes);
+  launch_short(&staged, stm, outs, arrays, &bytes);
   segmap_by_columns(&apart, stm, outs);
   const ImpExp *limit =
       tuning_param(host->lower, "segmap_row_bytes", "bytes", ROW_BYTES, ROW_BYTES);
@@ -255,5 +261,4 @@ bool lower_short_rows(Code *host, const Stm *stm, const Arr *const *outs) {
   imp_add_stm(host->b, (ImpStm){ .kind = IMP_IF,
                                  .u.cond = { imp_op2(OP_LE, bytes, most), few.block,
                                              many.block } });
-  return true;
 }

@@ -265,11 +265,19 @@ bool from_loop_takes(From *f, const Exp *loop, int i, const Body *body, int posi
   return !mentions(f, memory, loop->u.loop.body);
 }
 
+void kern_note_copy(CopyNotes *notes, CopyNote note) {
+  vec_each (const CopyNote *, n, notes)
+    if (n->loc.file == note.loc.file && n->loc.start == note.loc.start &&
+        n->array == note.array && n->why == note.why)
+      return;
+  vec_push(notes, note);
+}
+
 void from_note_copy(From *f, Atom array) {
   const View *view = from_view(f, array);
   bool owned = view->tensor && map_has(f->owned, tensor_root(view->tensor));
   const char *why =
       owned ? "it is read again later"
             : "it belongs to the caller or to code around, which may read it again";
-  vec_push(f->copies, (CopyNote){ f->b->loc, array.u.var->name, why });
+  kern_note_copy(f->copies, (CopyNote){ f->b->loc, array.u.var->name, why });
 }
