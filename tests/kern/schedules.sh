@@ -1345,5 +1345,13 @@ expect '.. but where results must not depend on it' 0 'mad\(' out
 "$flc" dump --after imp others.fl > out
 expect '.. and nowhere else' 0 'mad\(' out
 
+cat > rows-by-rows.fl << 'END'
+entry main [n] [m] [p] (a: [n][m]f32) (b: [p][m]f32) : [n][p]f32 =
+  map (\r -> map (\c -> f32.sum (map2 (*) r c)) b) a
+END
+"$flc" dump --recipes rows-by-rows.fl > out
+some 'rows by rows that are short are copied into panels' 'where m < 64' out
+some '.. and lanes read columns only of the shortest' 'where m < 8$' out
+
 [ "$failures" -eq 0 ] && echo 'schedules are kept'
 exit "$((failures > 0))"

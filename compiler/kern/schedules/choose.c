@@ -353,15 +353,8 @@ static Candidate *best_for_rows(const Schedule *s, const Candidates *all,
   return best;
 }
 
-static bool makes_rows(const AxisStms *rows) {
-  vec_each (const KernStm **, stm, rows)
-    if ((*stm)->u.axis->role == AXIS_MAP) return true;
-  return false;
-}
-
 // What is best for rows of any length fills vectors of long rows, or asks for long sums: are other
-// candidates much better for short ones?  How short is told apart where rows are made, which lanes
-// that have a row each store element by element.
+// candidates much better for short ones, and up to which length?
 static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
                                        const KernPlan *chosen) {
   static const double lengths[] = { 5, 10, 20 };
@@ -375,7 +368,7 @@ static const KernPlan *with_short_rows(const Schedule *s, const Candidates *all,
   Candidate *bests[3];
   for (int i = 0; i < 3; i++) {
     bests[i] = best_for_rows(s, all, chosen, lengths[i]);
-    if (bests[i] && makes_rows(&rows)) are_short = rows_are_short(s, most[i]);
+    if (bests[i]) are_short = rows_are_short(s, most[i]);
   }
   for (int i = 0; i < 3; i++) {
     Candidate *best = bests[i];

@@ -7,6 +7,9 @@
 #include <math.h>
 
 enum {
+  FEWEST = 8,
+  LEAST_SUM = 64,
+  LONG_SUM = 4096,
   USUAL_SUM = 512,  // elements that sums are taken to have
   LARGE_SUM = 256,
   MANY_COLUMNS = 512,  // as many columns, so long, are more than caches hold
@@ -68,13 +71,13 @@ static int sum_bytes(const Axis *sum) {
 // Products of large matrices: of two vectors of columns what the sum reads is copied once for a
 // band of rows, so that it lies in one piece, near by.  (Goto and van de Geijn, Anatomy of
 // High-Performance Matrix Multiplication, 2008: panels.)
-static void panels(Recipe *r, const ProductNest *p) {
-  enum { SUMS_BYTES = 32, VECTORS = 2, BAND = 128, LEAST_SUM = 64, LONG_SUM = 4096 };
+static void panels(Recipe *r, const ProductNest *p, int least, int than) {
+  enum { SUMS_BYTES = 32, VECTORS = 2, BAND = 128 };
   int bytes = sum_bytes(p->sum),
       rows_at_once = bytes < SUMS_BYTES ? SUMS_BYTES / bytes : 1;
   Name lanes = p->columns->name;
-  recipe_where(r, p->sum->name, LEAST_SUM);
-  recipe_where_fewer(r, p->sum->name, LONG_SUM);
+  recipe_where(r, p->sum->name, least);
+  recipe_where_fewer(r, p->sum->name, than);
   recipe_where(r, p->rows->name, BAND);
   recipe_split(r, p->rows->name, rows_at_once, SPLIT_OVERLAP);
   recipe_swap(r, p->rows->name, lanes);
@@ -106,19 +109,25 @@ static void add_panels(const Schedule *s, Candidates *out, const Recipe *whole,
   Candidate cand = { .what = "panels of columns",
                      .recipe = recipe_copy(whole),
                      .weight = 1024 };
-  panels(&cand.recipe, p);
+  panels(&cand.recipe, p, LEAST_SUM, LONG_SUM);
   if (!cand.recipe.failed) {
     double cost = schedule_cost(s, cand.recipe.kern, USUAL_SUM);
     const Candidate *tile = &out->at[out->count - 1];
     if (tiles && schedule_cost(s, tile->recipe.kern, USUAL_SUM) < 1.1 * cost) {
       schedule_leave_out(s, cand.what, "tiles of rows by rows are as good");
+      Candidate few = { .what = "panels of columns for short sums",
+                        .recipe = recipe_copy(whole),
+                        .weight = 4096,
+                        .first = true };
+      panels(&few.recipe, p, FEWEST, LEAST_SUM);
+      schedule_offer(s, out, &few);
       return;
     }
     if (cost > 0.75 * least_cost(s, out)) {
       Recipe large = recipe_copy(whole);
       recipe_where(&large, p->sum->name, LARGE_SUM);
       recipe_where(&large, p->columns->name, MANY_COLUMNS);
-      panels(&large, p);
+      panels(&large, p, LEAST_SUM, LONG_SUM);
       cand.recipe = large;
       cand.nearer = 0.2;
       cand.first = true;  // for fewer columns, or longer sums, tiles of rows follow
