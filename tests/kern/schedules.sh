@@ -68,7 +68,16 @@ entry main [n] (xs: [n]f64) (t: i64) : [n]f64 =
   loop v = copy xs for k < t do map2 (\i x -> if i < n - k then x * 0.9 + 0.1 else x) (iota n) v
 END
 "$flc" dump --explain heads.fl > out
-some 'where a border moves as far as a loop is long, lanes choose' ' (vectors|in lanes) +<- choice' out
+some 'where a border moves as far as a loop is long, lanes choose' '<- choice [0-9]+, where [0-9]+ <= n_[0-9]+$' out
+
+cat > around.fl << 'END'
+entry main [n] [m] [k] (image: [n][m]f32) (w: [k][k]f32) : [n][m]f32 =
+  let at i j = if i >= 0 && i < n && j >= 0 && j < m then image[i, j] else 0
+  in tabulate_2d n m (\i j ->
+    f32.sum (flatten (tabulate_2d k k (\a b -> w[a, b] * at (i + a - k / 2) (j + b - k / 2)))))
+END
+"$flc" dump --recipes around.fl > out
+some 'where borders leave no room for blocks that move, those that stay have an interior' '^  interior$' out
 
 cat > parts.fl << 'END'
 entry main [n] [m] (a: [n][m]f32) : [][]f32 =

@@ -73,16 +73,21 @@ static bool try_interior(const Schedule *s, Candidate *cand, double trips, bool 
   return false;
 }
 
-// Where borders may be as wide as loops are long, the candidate without an interior stays, too.
+// Where borders may be as wide as loops are long, the candidate whose blocks stay where they are is
+// there, too: with an interior of its own, if that is better.
 static void try_interiors(const Schedule *s, Candidates *candidates, double trips) {
   bool move = !s->in_place;
   Candidates steady = { 0 };
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
-    const Candidate without = *cand;
+    Candidate stays = *cand;
     bool same = false, better = move && try_interior(s, cand, trips, true, &same);
-    if (better && cand->recipe.by_loops) vec_push(&steady, without);
-    if (!better && !same) try_interior(s, cand, trips, false, &same);
+    if (better && cand->recipe.by_loops) {
+      try_interior(s, &stays, trips, false, &same);
+      vec_push(&steady, stays);
+    } else if (!better && !same) {
+      try_interior(s, cand, trips, false, &same);
+    }
   }
   vec_each (const Candidate *, cand, &steady)
     vec_push(candidates, *cand);
