@@ -55,6 +55,8 @@ entry main [n] [d] (x: [n][d]f64) : [d][d]f64 =
 END
 "$flc" dump --recipes covariances.fl > out
 some 'all pairs of columns go through a chunk of rows before the next one' '^kernel main.segmap_pieces ' out
+"$flc" dump --after imp covariances.fl > out
+some 'so they do where the elements of a column meet in few sets of a cache' '& 255i64\) == 0i64' out
 
 cat > products.fl << 'END'
 entry main [n] [m] (a: [n]f32) (b: [m]f32) : []f32 =

@@ -17,6 +17,7 @@ enum {
       1 << 17,  // of the rows of a chunk, which the second cache holds beside others
   HELD_BYTES = 1 << 21,  // of all rows, that it holds
   LEAST_ROWS = 128,      // of a chunk: fewer are not worth the partial results
+  MEET_BYTES = 2048,     // between rows: a column lies in one of 32 sets of a cache
   LEAST_WIDTH = 8,       // of each dimension: fewer are few tiles
 };
 
@@ -83,19 +84,29 @@ static bool knows_widths(const Cut *x) {
   return kern_host_knows(x->kern, x->row->width);
 }
 
-// As many rows as a part of the cache holds.  Pays where it does not hold all of them, and partial
-// results are no more than what is read.
+// Do rows of so many elements lie so far apart that a column's meet in few sets of a cache?
+static const Term *rows_meet(const SharedColumns *r, const Term *width) {
+  const Term *apart = term_op2(OP_MOD, width, term_i64(MEET_BYTES / r->bytes));
+  return term_op2(OP_EQ, apart, term_i64(0));
+}
+
+// As many rows as a part of the cache holds, and so many that partial results are at most twice of
+// what is read.  Pays where the cache does not hold all of them, and partial results are no more
+// than what is read, or a tile's columns drive each other out of it.
 static void size_chunks(Cut *x, const SharedColumns *r, KernBuilder *b) {
   const Term *n = r->rows->width, *m = r->columns->width, *p = x->row->width;
   const Term *across = kern_let(b, "across", term_max(term_add(n, m), term_i64(1)));
-  const Term *fit = term_quot(term_i64(CHUNK_BYTES / r->bytes), across);
+  const Term *fit = term_quot(term_i64(CHUNK_BYTES / r->bytes), across),
+             *least = term_max(fit, term_i64(LEAST_ROWS)), *pairs = term_mul(n, m),
+             *half = term_ceil_div(pairs, term_mul(term_i64(2), across));
   Chunks *out = x->out;
-  out->size = kern_let(b, "chunk_size", term_max(fit, term_i64(LEAST_ROWS)));
+  out->size = kern_let(b, "chunk_size", term_max(least, half));
   out->count = kern_let(b, "chunks", term_max(term_i64(1), term_ceil_div(p, out->size)));
   const Term *large = term_less(term_i64(HELD_BYTES / r->bytes), term_mul(p, across)),
-             *few = term_at_most(term_mul(n, m), term_mul(out->size, across)),
+             *few = term_at_most(pairs, term_mul(out->size, across)),
+             *meet = term_and(rows_meet(r, n), term_less(out->size, p)),
              *wide = term_at_most(term_i64(LEAST_WIDTH), term_min(n, m));
-  out->pays = term_and(term_and(wide, few), large);
+  out->pays = term_and(term_and(wide, term_or(few, meet)), large);
 }
 
 // The chunks outside of the points, so that all of these go through one while it lies in the cache.
