@@ -23,7 +23,8 @@
 
 // Floats and vectors of them, evaluated once each; may be rounded once if FLC_CONTRACT says so.
 // No function: then a loop's sums would not be known as such.  (GPUs: prelude.cl.)
-#if defined(FLC_ON_DEVICE) && defined(FLC_CONTRACT) && defined(__clang__) && !defined(FLC_GPU)
+#if defined(FLC_ON_DEVICE) && defined(FLC_CONTRACT) && defined(__clang__) && \
+    !defined(FLC_GPU)
 #  define FLC_MAD(a, b, c) ({ _Pragma("clang fp contract(on)")(a) * (b) + (c); })
 #else
 #  define FLC_MAD(a, b, c) ((a) * (b) + (c))
