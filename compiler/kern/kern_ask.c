@@ -296,6 +296,14 @@ const Term *term_behind(const KernBlock *block, const Term *t) {
   return t;
 }
 
+bool kern_adds_floats(const KernOp *op) {
+  const Term *sum = term_behind(op->block, op->block->results[0]);
+  return op->count == 1 && sum->kind == TERM_OP && sum->u.op.op == OP_ADD &&
+         (sum->type == PRIM_F32 || sum->type == PRIM_F64) &&
+         term_is_var(sum->u.op.args[0], op->params[0]) &&
+         term_is_var(sum->u.op.args[1], op->params[1]);
+}
+
 static void note_failed(Map *failed, const KernBlock *body, const Term *going) {
   going = term_behind(body, going);
   const Term *no = NULL;

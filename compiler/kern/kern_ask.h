@@ -8,6 +8,8 @@ bool kern_block_has_axis(const KernBlock *block, Name name);
 int kern_statements(const KernBlock *block);
 // What a let of the block binds the variable to; else the term itself.
 const Term *term_behind(const KernBlock *block, const Term *t);
+// Is it the addition of two floats?
+bool kern_adds_floats(const KernOp *op);
 // Var -> itself: conditions in a round of a `while` that do not hold if there is another round.
 Map *kern_failed(const KernStm *loop);
 

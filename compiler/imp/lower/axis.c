@@ -77,15 +77,6 @@ void apply_op(KernCode *kc, const KernOp *op, const ImpExp *const *left,
     out[i] = declared(&inner, "r", lower_as(&inner, op->block->results[i], vector));
 }
 
-// Is it addition of floats?
-static bool adds_floats(const KernOp *op) {
-  const Term *sum = term_behind(op->block, op->block->results[0]);
-  return op->count == 1 && sum->kind == TERM_OP && sum->u.op.op == OP_ADD &&
-         (sum->type == PRIM_F32 || sum->type == PRIM_F64) &&
-         term_is_var(sum->u.op.args[0], op->params[0]) &&
-         term_is_var(sum->u.op.args[1], op->params[1]);
-}
-
 // out = op acc (the results of the axis from the first on), which are `right`.  The last digits of
 // sums depend on the order of additions anyway, so a product and the sum that it is added to may be
 // rounded together: half of the work of products of matrices.
@@ -93,7 +84,7 @@ static void sum_element(KernCode *kc, const Axis *axis, const KernOp *op, int fi
                         const ImpExp *const *acc, const ImpExp *const *right,
                         const ImpExp **out) {
   const Term *element = term_behind(axis->body, axis->body->results[first]);
-  if (!adds_floats(op) || element->kind != TERM_OP || element->u.op.op != OP_MUL) {
+  if (!kern_adds_floats(op) || element->kind != TERM_OP || element->u.op.op != OP_MUL) {
     apply_op(kc, op, acc, right, out);
     return;
   }

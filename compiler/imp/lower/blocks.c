@@ -2,6 +2,7 @@
 // the grid's axes, an item per point of those of items around everything else.  Where there are
 // none of those, an item per point of the grid.
 #include "imp/lower/kern.h"
+#include "kern/tidy/tidy.h"
 
 enum { MOST_ALONE = 4 };
 enum { ITEMS = 128 };  // of a group without an axis of items: leaves them registers
@@ -51,7 +52,8 @@ static void launch_items(Code *host, const Grid *grid, KernCode *kc, KernelCode 
 static void launch_plan(Code *host, const KernPlan *plan, Map *memory) {
   const Kern *kern = plan->kern;
   KernCode outside = { .k = host, .values = map_new(NULL), .memory = memory };
-  Grid grid = find_grid(&outside, kern->body, BIND_GRID);
+  const KernBlock *body = kern_added_products(host->lower->c, kern->body);
+  Grid grid = find_grid(&outside, body, BIND_GRID);
   Grid items = find_grid(&outside, grid.block, BIND_ITEM);
   KernelCode *kernel = kernel_begin(host, kern->loc);
   TileRooms tiles = { 0 };

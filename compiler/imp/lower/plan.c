@@ -66,7 +66,7 @@ static void launch_kern(Code *host, const KernPlan *plan, const Kern *kern, Map 
     items_open_runs(&items, host, kernel, grid.dims, grid.count);
   else
     items_open_space(&items, host, kernel, grid.dims, grid.count);
-  lower_block(&kc, grid.block);
+  lower_block(&kc, kern_added_products(c, grid.block));
   items_close(&items, kern->name);
 }
 

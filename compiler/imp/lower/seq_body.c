@@ -2,6 +2,7 @@
 // is lowered where it stands.  Its arrays are tensors whose memory is known here.
 #include "imp/lower/kern.h"
 #include "kern/from/from_flat.h"
+#include "kern/tidy/tidy.h"
 
 typedef struct Bridge {
   Code *k;
@@ -137,7 +138,7 @@ static void lower_body(Code *k, const Body *body, bool takes, const ImpExp **sca
     places[i] = mem_copy(&view, sizeof view);
   }
   from_body(&s.from, body, terms, places);
-  lower_block(&s.kc, kern_block(&s.b, NULL, 0));
+  lower_block(&s.kc, kern_added_products(k->lower->c, kern_block(&s.b, NULL, 0)));
   for (int i = 0; i < count; i++) {
     if (atom_type(body->results[i]).rank == 0)
       scalars[i] = lower_scalar(&s.kc, terms[i]);

@@ -81,6 +81,7 @@ static void try_interiors(const Schedule *s, Candidates *candidates, double trip
   vec_each (Candidate *, cand, candidates) {
     if (cand->recipe.unchecked) continue;
     Candidate stays = *cand;
+    stays.recipe = recipe_copy(&cand->recipe);
     bool same = false, better = move && try_interior(s, cand, trips, true, &same);
     if (better && cand->recipe.by_loops) {
       try_interior(s, &stays, trips, false, &same);

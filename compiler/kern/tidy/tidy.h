@@ -14,6 +14,10 @@ const Kern *kern_know_elements(Compiler *c, const Kern *kern);
 // The kernel with short rows of its results, which its loops read again, in memory of each point.
 const Kern *kern_own_rows(Compiler *c, const Kern *kern);
 
+// The block with products that are only added to sums of floats where they are added
+// (added_products.c).
+const KernBlock *kern_added_products(Compiler *c, const KernBlock *block);
+
 // The kernel with functions of the index in the place of numbers that loops count up (counters.c).
 const Kern *kern_count_rounds(Compiler *c, const Kern *kern);
 
