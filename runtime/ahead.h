@@ -56,7 +56,7 @@ RT_FN struct rt_module *rt_ahead_build(struct rt_context *ctx, const char *about
   struct rt_binary binary = { NULL, NULL, 0 };
   binary.bytes = (unsigned char *)rt_ahead_unpack(&a->programs[i], &binary.length);
   struct rt_module *module =
-      binary.bytes ? rt_build_from_binary(ctx, &binary, options) : NULL;
+      binary.bytes ? rt_build_from_binary(ctx, false, &binary, options) : NULL;
   if (!module)
     rt_log(ctx, "what was compiled ahead is %s",
            binary.bytes ? "refused by the driver" : "damaged");

@@ -116,13 +116,13 @@ RT_FN char *rt_batch_source(const struct rt_context *ctx, const struct rt_batch 
 }
 
 // Everything that the compiled program follows from, for the cache; the caller frees it.
-RT_FN char *rt_program_about(const struct rt_context *ctx, const struct rt_batch *batch,
-                             const char *options) {
+RT_FN char *rt_program_about(const struct rt_context *ctx, bool near,
+                             const struct rt_batch *batch, const char *options) {
   struct rt_text t = { NULL, 0, 0 };
   bool hashed = ctx->own_sources;
   for (int i = 0; i < batch->count; i++)
     hashed = hashed && ctx->program->kernels[batch->kernels[i]].hash;
-  rt_text_printf(&t, "%s\n%s\n", options, ctx->device.identity);
+  rt_text_printf(&t, "%s\n%s\n%s", options, ctx->device.identity, near ? "near\n" : "");
   for (int i = 0; hashed && i < batch->count; i++)
     rt_text_printf(&t, "sha256 %s\n", ctx->program->kernels[batch->kernels[i]].hash);
   if (hashed) return rt_text_take(&t);
@@ -161,10 +161,10 @@ RT_FN int rt_build_from_source(struct rt_context *ctx, const struct rt_batch *ba
 }
 
 // NULL if the device does not accept the bytes any more.
-RT_FN struct rt_module *rt_build_from_binary(struct rt_context *ctx,
+RT_FN struct rt_module *rt_build_from_binary(struct rt_context *ctx, bool near,
                                              const struct rt_binary *binary,
                                              const char *options) {
-  return ctx->backend->load(ctx, binary->bytes, binary->length, options);
+  return ctx->backend->load(ctx, near, binary->bytes, binary->length, options);
 }
 
 // The compiled bytes of a module; false if the device does not give them.
@@ -209,16 +209,28 @@ RT_FN void rt_log_builds(struct rt_context *ctx, const struct rt_batch *batch,
 }
 
 // A program that was compiled before, and where it was: NULL if nowhere.
-RT_FN const char *rt_find_program(struct rt_context *ctx, const char *about,
+RT_FN const char *rt_find_program(struct rt_context *ctx, bool near, const char *about,
                                   const char *options, struct rt_binaries *binaries,
                                   struct rt_module **out) {
 #ifdef RT_AHEAD
-  *out = rt_ahead_build(ctx, about, options);
+  if (!near) *out = rt_ahead_build(ctx, about, options);
   if (*out) return "compiled ahead";
 #endif
   const struct rt_binary *cached = rt_cache_find(ctx, about, binaries);
-  if (cached) *out = rt_build_from_binary(ctx, cached, options);
+  if (cached) *out = rt_build_from_binary(ctx, near, cached, options);
   return *out ? "cached" : NULL;
+}
+
+// Writes what was compiled into the cache: what it was made from, or what the driver gives.
+RT_FN void rt_keep_program(struct rt_context *ctx, struct rt_module *module,
+                           const char *about) {
+  struct rt_binaries binaries = { NULL, 0 };
+  if (ctx->image.data)
+    rt_binaries_add(&binaries, about, ctx->image.data, ctx->image.length);
+  if (ctx->image.data ||
+      (rt_cache_wanted(ctx) && rt_module_image(ctx, module, about, &binaries)))
+    rt_cache_store(ctx, &binaries.items[0]);
+  rt_binaries_free(&binaries);
 }
 
 // The program as compiled with this one, from the cache, or compiled and put there.
@@ -235,14 +247,15 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
                     first->name);
 #ifdef RT_WORKERS
   rt_transport_alone(ctx->config->workers, true);
+  int lock = ctx->config->workers->size > 1 ? rt_cache_lock(ctx) : -1;
 #endif
   rt_build_options(ctx, batch->kernels[0], form, &options);
-  char *about = rt_program_about(ctx, batch, options.data);
-  const char *how =
-      form.near ? NULL : rt_find_program(ctx, about, options.data, &binaries, out);
+  char *about = rt_program_about(ctx, form.near, batch, options.data);
+  const char *how = rt_find_program(ctx, form.near, about, options.data, &binaries, out);
   rt_log_builds(ctx, batch, form, how ? how : "compiling");
+  rt_binaries_free(&binaries);
   if (!*out) {
-    rt_binaries_free(&binaries);
+    rt_text_free(&ctx->image);
     rt_show_build(ctx);
 #ifdef RT_HELPER
     int32_t *making = rt_helper_compiles(ctx, batch->kernels[0], form);
@@ -252,14 +265,12 @@ RT_FN int rt_build_program(struct rt_context *ctx, const struct rt_batch *batch,
     rt_helper_compiled(ctx, making);
 #endif
     rt_show_status(ctx, "");
-    if (!error && !form.near && rt_cache_wanted(ctx) &&
-        rt_module_image(ctx, *out, about, &binaries))
-      rt_cache_store(ctx, &binaries.items[0]);
+    if (!error) rt_keep_program(ctx, *out, about);
   }
-  rt_binaries_free(&binaries);
   rt_text_free(&options);
   free(about);
 #ifdef RT_WORKERS
+  rt_cache_unlock(lock);
   rt_transport_alone(ctx->config->workers, false);
 #endif
   return error;

@@ -6,6 +6,10 @@
 // record serves only a program with the very same text.  What does not fit its checksum
 // is ignored, and written anew when the program has been compiled.
 //
+// A driver may keep what it compiles itself (PoCL does).  Then the folder has what its programs are
+// made from, where that is at hand (pocl.h): else the driver would read the text of each program
+// again, if only to find out that it has it.
+//
 // What lies in a cache is run: a folder or file in which others could have written is not
 // used.
 
@@ -291,13 +295,13 @@ RT_FN void rt_cache_open_archive(struct rt_context *ctx, const char *path) {
 
 RT_FN int rt_cache_open(struct rt_context *ctx) {
   const char *file = ctx->config->cache_file;
-  if (!file && ctx->device.keeps_programs)
-    rt_log(ctx, "no cache: the driver keeps what it compiles");
-  else if (!file)
+  ctx->driver_caches = !file && ctx->device.keeps_programs;
+  if (ctx->driver_caches) rt_log(ctx, "the driver keeps what it compiles");
+  if (!file && !(ctx->driver_caches && ctx->config->dump_binary_to))
     rt_cache_open_folder(ctx, rt_user_cache_folder(), true);
-  else if (*file && rt_is_folder(file))
+  else if (file && *file && rt_is_folder(file))
     rt_cache_open_folder(ctx, rt_strdup(file), false);
-  else if (*file)
+  else if (file && *file)
     rt_cache_open_archive(ctx, file);
   const char *load = ctx->config->load_binary_from;
   if (load && !rt_binaries_load(&ctx->loaded, load))
@@ -309,25 +313,40 @@ RT_FN int rt_cache_open(struct rt_context *ctx) {
 
 RT_FN void rt_cache_close(struct rt_context *ctx) {
   if (ctx->cache_folder && ctx->cache_changed) rt_cache_trim(ctx->cache_folder);
+  rt_text_free(&ctx->image);
   free(ctx->cache_folder);
   free(ctx->cache_archive);
   rt_binaries_free(&ctx->archive);
   rt_binaries_free(&ctx->loaded);
 }
 
-// ---- entries
-
-// Is there a place for what was compiled?
-RT_FN bool rt_cache_wanted(const struct rt_context *ctx) {
-  return (ctx->cache_folder || ctx->cache_archive) && !ctx->cache_failed;
+// Processes that build the same program at once do so in turn: the first compiles, the others find
+// what it has left.  Negative if there is no folder.  What takes longer than a minute is not waited
+// for.
+RT_FN int rt_cache_lock(const struct rt_context *ctx) {
+  const struct timespec pause = { 0, 2000000 };
+  int fd = ctx->cache_folder ? open(ctx->cache_folder, O_RDONLY | O_CLOEXEC) : -1;
+  for (int left = 30000; fd >= 0 && left && flock(fd, LOCK_EX | LOCK_NB) != 0; left--)
+    nanosleep(&pause, NULL);
+  return fd;
 }
+
+// Unlocked before it is closed, as a process that was forked meanwhile may have it, too.
+RT_FN void rt_cache_unlock(int fd) {
+  if (fd < 0) return;
+  flock(fd, LOCK_UN);
+  close(fd);
+}
+
+// ---- entries
 
 RT_FN char *rt_cache_path(const struct rt_context *ctx, const char *about) {
   struct rt_text t = { NULL, 0, 0 };
   size_t length = strlen(about);
-  rt_text_printf(&t, "%s/%016" PRIx64 "%016" PRIx64, ctx->cache_folder,
+  rt_text_printf(&t, "%s/%016" PRIx64 "%016" PRIx64 "%s", ctx->cache_folder,
                  rt_hash(0, about, length),
-                 rt_hash(UINT64_C(0x9e3779b97f4a7c15), about, length));
+                 rt_hash(UINT64_C(0x9e3779b97f4a7c15), about, length),
+                 ctx->driver_caches ? ".d" : "");
   return rt_text_take(&t);
 }
 
@@ -374,7 +393,7 @@ RT_FN void rt_cache_store(struct rt_context *ctx, const struct rt_binary *binary
   ctx->cache_changed = true;
   ctx->cache_failed = !(ctx->cache_folder ? rt_cache_store_entry(ctx, binary)
                                           : rt_cache_store_record(ctx, binary));
-  if (ctx->cache_failed)
+  if (ctx->cache_failed && !ctx->driver_caches)
     rt_warn(ctx, "cannot write the cache %s %s: %s",
             ctx->cache_folder ? "folder" : "file", place, strerror(errno));
 }

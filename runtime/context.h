@@ -195,6 +195,8 @@ struct rt_context {
   int64_t call_started;                // rt_time_ns; set when profiling
   char *cache_folder, *cache_archive;  // at most one is not NULL
   bool cache_changed, cache_failed;    // something was written; could not be written
+  bool driver_caches;                  // ours keeps only what `image` says of programs
+  struct rt_text image;  // what the program built last was made from, if it is at hand
   struct rt_binaries archive, loaded;
   int64_t *kernel_ns;  // per kernel, while each launch is timed by itself; or NULL
   struct rt_replayer *replayer;  // NULL: nobody has asked for replay
@@ -245,6 +247,12 @@ RT_FN void rt_task_end(struct rt_context *ctx, const struct rt_task *task,
 #else
   (void)ctx, (void)task, (void)kind, (void)kernel, (void)bytes;
 #endif
+}
+
+// Is there a place for what was compiled, which the driver does not keep?
+RT_FN bool rt_cache_wanted(const struct rt_context *ctx) {
+  return (ctx->cache_folder || ctx->cache_archive) && !ctx->cache_failed &&
+         !ctx->driver_caches;
 }
 
 // ---- errors and the log

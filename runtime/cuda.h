@@ -751,12 +751,12 @@ RT_FN int rt_cuda_compile(struct rt_context *ctx, bool near, const char *source,
   return rt_cuda_module_new(ctx, image, length, out);
 }
 
-RT_FN struct rt_module *rt_cuda_load_image(struct rt_context *ctx,
+RT_FN struct rt_module *rt_cuda_load_image(struct rt_context *ctx, bool near,
                                            const unsigned char *bytes, size_t length,
                                            const char *options) {
   struct rt_module *module = NULL;
   unsigned char *copy = (unsigned char *)rt_host_alloc(length + 1);
-  (void)options;
+  (void)near, (void)options;
   memcpy(copy, bytes, length);
   return rt_cuda_module_new(ctx, copy, length, &module) ? NULL : module;
 }

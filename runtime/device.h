@@ -52,7 +52,7 @@ struct rt_backend {
   int (*compile)(struct rt_context *ctx, bool near, const char *source,
                  const char *options, struct rt_module **out, char **log);
   // A module of its image; NULL if it is refused.
-  struct rt_module *(*load)(struct rt_context *ctx, const unsigned char *bytes,
+  struct rt_module *(*load)(struct rt_context *ctx, bool near, const unsigned char *bytes,
                             size_t length, const char *options);
   // The caller frees it; NULL if there is none.
   unsigned char *(*image)(struct rt_context *ctx, struct rt_module *module,

@@ -107,7 +107,7 @@ RT_FN int rt_dump_binaries(struct rt_context *ctx, const char *file) {
     if (ctx->program->kernels[k].sized) form.group_size = rt_usual_group(ctx, k);
     rt_build_options(ctx, k, form, &options);
     struct rt_batch batch = rt_batch_of(ctx, k, form);
-    char *about = rt_program_about(ctx, &batch, options.data);
+    char *about = rt_program_about(ctx, false, &batch, options.data);
     bool is_new = !rt_binaries_find(&all, about);
 #ifndef RT_LIBRARY
     if (is_new) rt_specialise(ctx, &batch);

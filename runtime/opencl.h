@@ -707,9 +707,11 @@ RT_FN struct rt_module *rt_cl_load_for(const struct rt_context *ctx, cl_device_i
   return NULL;
 }
 
-RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, const unsigned char *bytes,
-                                   size_t length, const char *options) {
-  return rt_cl_load_for(ctx, ctx->device.id, bytes, length, options);
+RT_FN struct rt_module *rt_cl_load(struct rt_context *ctx, bool near,
+                                   const unsigned char *bytes, size_t length,
+                                   const char *options) {
+  cl_device_id id = near ? ctx->near.id : ctx->device.id;
+  return rt_cl_load_for(ctx, id, bytes, length, options);
 }
 
 // A program has a place for each device of the context, and is for one of them.
@@ -768,18 +770,14 @@ RT_FN bool rt_cl_build_quickly(struct rt_context *ctx, cl_device_id id,
 }
 
 // May the program do without PoCL's library?  What is made of it then is no binary for other
-// processes.  Several workers build the same programs side by side, in a process or in several,
-// which find in PoCL's cache what others have linked: as ever.
+// drivers.
 RT_FN bool rt_cl_may_be_alone(const struct rt_context *ctx) {
-#  ifdef RT_WORKERS
-  if (ctx->config->workers && ctx->config->workers->size > 1) return false;
-#  endif
-  return ctx->device.keeps_programs && !ctx->cache_folder && !ctx->cache_archive &&
+  return ctx->device.keeps_programs && !rt_cache_wanted(ctx) &&
          !ctx->config->dump_binary_to && strstr(ctx->device.platform_version, "PoCL 3.1");
 }
 
 // Without being linked with that library (pocl.h); NULL if it has to be.
-RT_FN struct rt_module *rt_cl_build_alone(const struct rt_context *ctx, cl_device_id id,
+RT_FN struct rt_module *rt_cl_build_alone(struct rt_context *ctx, cl_device_id id,
                                           const char *source, const char *options) {
   struct rt_text all = { NULL, 0, 0 }, kernels = { NULL, 0, 0 }, binary = { NULL, 0, 0 };
   struct rt_module *module = NULL;
@@ -796,7 +794,10 @@ RT_FN struct rt_module *rt_cl_build_alone(const struct rt_context *ctx, cl_devic
   }
   rt_text_free(&all);
   rt_text_free(&kernels);
-  rt_text_free(&binary);
+  if (module && ctx->driver_caches)
+    ctx->image = binary;
+  else
+    rt_text_free(&binary);
   return module;
 }
 
