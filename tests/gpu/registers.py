@@ -3,9 +3,12 @@
 
 NVRTC compiles the kernels below for sm_90, ptxas counts registers, its output has the instructions, and registers.txt
 has what was counted: a tenth more registers or instructions, or more bytes spilled, is a failure (--update writes the
-file anew).  64-bit divisions show as instructions: each is a routine of 60 to 80.  Kernels are told apart by program, kind
+file anew).  What is compiled and by what has a digest there, too, and is not compiled again where that is the same: to compile all
+takes minutes.  64-bit divisions show as instructions: each is a routine of 60 to 80.  Kernels are told apart by program, kind
 and place among those of their kind.  Exit status 77 (skipped) where NVRTC or ptxas are missing.
 """
+import ctypes
+import hashlib
 import os
 import re
 import shutil
@@ -25,7 +28,7 @@ SLACK = 0.1
 # Kernels that only move elements or combine what groups left are alike: the first few of each kind stand for all.
 MOVES = {"turn_rows", "turn_matrices", "transpose", "copy", "segscan_clear", "segred_combine", "segscan_combine", "seghist_combine"}
 FEW = 4
-EVERY = 4  # of the others each fourth one: to compile all takes two minutes
+EVERY = 4  # of the others each fourth one
 COUNTS = re.compile(r"Compiling entry function 'flc_kernel_(\d+)'.*?(\d+) bytes stack frame, (\d+) bytes spill stores, "
                     r"(\d+) bytes spill loads.*?Used (\d+) registers", re.S)
 
@@ -47,6 +50,20 @@ def instructions(path):
         if text.startswith(".text.flc_kernel_"):
             found[int(text.rsplit("_", 1)[1])] = length // 16
     return found
+
+
+def versions(nvrtc, ptxas):
+    """Of what compiles, as a text."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    nvrtc.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
+    said = subprocess.run([ptxas, "--version"], text=True, capture_output=True, check=True).stdout
+    return f"{major.value}.{minor.value} {said}"
+
+
+def digest(compilers, program, kernel):
+    """Of all that the counts of a kernel follow from."""
+    words = [compilers, program.words, *COMMON, *kernel.options(), kernel.text]
+    return hashlib.sha256("\0".join(words).encode()).hexdigest()[:16]
 
 
 def counted(nvrtc, ptxas, program, kernels):
@@ -79,20 +96,24 @@ def looked_at(program):
     return rows
 
 
-def rows_of(nvrtc, ptxas, flc, path):
-    """Rows of the table: name -> registers, stack, spilled, instructions."""
-    program = Program(flc, os.path.join(ROOT, path))
-    looked, alike, counts = looked_at(program), {}, {}
-    texts = {kernel.text for _, _, kernel in looked}
+def rows_of(nvrtc, ptxas, flc, path, known):
+    """Rows of the table: name -> registers, stack, spilled, instructions, digest; those with a digest that is known are not compiled."""
+    program, compilers = Program(flc, os.path.join(ROOT, path)), versions(nvrtc, ptxas)
+    looked, alike, counts = looked_at(program), {}, dict(known)
+    digests = {(kernel.text, *kernel.options()): digest(compilers, program, kernel) for _, _, kernel in looked}
     for kernel in program.distinct():
-        if kernel.text in texts:
+        found = digests.get((kernel.text, *kernel.options()))
+        if found and found not in counts:
             alike.setdefault(tuple(kernel.options()), []).append(kernel)
     # Whatever their batches: to begin a program takes longer than most kernels do.
     for kernels in alike.values():
         found = counted(nvrtc, ptxas, program, kernels)
-        counts.update({(kernel.text, *kernel.options()): found[number] for number, kernel in enumerate(kernels)})
-    return {f"{os.path.basename(path)} {kind} {place}": counts[(kernel.text, *kernel.options())]
-            for kind, place, kernel in looked}
+        counts.update({digests[(kernel.text, *kernel.options())]: found[number] for number, kernel in enumerate(kernels)})
+    rows = {}
+    for kind, place, kernel in looked:
+        found = digests[(kernel.text, *kernel.options())]
+        rows[f"{os.path.basename(path)} {kind} {place}"] = (*counts[found], found)
+    return rows
 
 
 def stored():
@@ -102,7 +123,7 @@ def stored():
         for line in lines:
             words = line.split()
             if words and words[0] != "#":
-                rows[" ".join(words[:3])] = tuple(int(word) for word in words[3:])
+                rows[" ".join(words[:3])] = (*(int(word) for word in words[3:7]), words[7])
     return rows
 
 
@@ -110,10 +131,10 @@ def write(rows):
     """registers.txt."""
     with open(STORED, "w", encoding="utf-8") as out:
         out.write("# Made by registers.py --update: kernels of the code for GPUs on sm_90 (groups of 256 where a size is compiled in).\n"
-                  "# program             kernel                place  registers  stack bytes  spilled bytes  instructions\n")
+                  "# program             kernel                place  registers  stack bytes  spilled bytes  instructions  digest\n")
         for name, counts in rows.items():
             program, kind, place = name.split()
-            out.write(f"{program:21} {kind:22} {place:>4} {counts[0]:10} {counts[1]:12} {counts[2]:14} {counts[3]:13}\n")
+            out.write(f"{program:21} {kind:22} {place:>4} {counts[0]:10} {counts[1]:12} {counts[2]:14} {counts[3]:13}  {counts[4]}\n")
 
 
 def problems(rows):
@@ -122,7 +143,7 @@ def problems(rows):
     for name in sorted(known.keys() ^ rows.keys()):
         found.append(f"{name}: {'not in' if name in rows else 'only in'} registers.txt")
     for name in known.keys() & rows.keys():
-        (registers, _, spilled, length), (had, _, spilled_before, length_before) = rows[name], known[name]
+        (registers, _, spilled, length, _), (had, _, spilled_before, length_before, _) = rows[name], known[name]
         if registers > had * (1 + SLACK) or spilled > spilled_before or length > length_before * (1 + SLACK):
             found.append(f"{name}: {registers} registers, {spilled} bytes spilled, {length} instructions; "
                          f"before {had}, {spilled_before} and {length_before}")
@@ -136,7 +157,8 @@ def main():
     if not nvrtc or not ptxas:
         print("skipped: there is no " + ("ptxas" if nvrtc else "NVRTC (libnvrtc.so)"))
         return 77
-    rows = {name: counts for path in PROGRAMS for name, counts in rows_of(nvrtc, ptxas, flc, path).items()}
+    known = {} if "--update" in sys.argv else {row[4]: row[:4] for row in stored().values()}
+    rows = {name: counts for path in PROGRAMS for name, counts in rows_of(nvrtc, ptxas, flc, path, known).items()}
     if "--update" in sys.argv:
         write(rows)
         return 0
