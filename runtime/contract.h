@@ -381,6 +381,10 @@ struct rt_program {
   const struct rt_ahead *ahead;  // NULL: nothing was compiled for a device
   const struct rt_constants *constants;
   int constant_count;
+#ifdef RT_WORKERS
+  const char *const *layouts;  // that have weights of their own: "main.layout_1" (workers.h)
+  int layout_count;
+#endif
 };
 
 RT_FN const struct rt_program *rt_program(void);  // the program defines it

@@ -39,7 +39,7 @@ RT_FN void rt_delivery_limits(struct rt_delivery *d) {
   int64_t row = d->value_bytes ? d->g->row_bytes / d->value_bytes : 0, most = 0;
   d->limits[w->size] = d->g->total * row;
   for (int r = 0; r < w->size && !d->everywhere; r++) {
-    struct rt_block block = rt_block_of(w, d->g->total, r);
+    struct rt_block block = rt_block_of(w, d->g->layout, d->g->total, r);
     d->limits[r] = block.start * row;
     if (block.count * row > most) most = block.count * row;
   }

@@ -97,7 +97,7 @@ RT_FN int rt_array_collect(struct rt_context *ctx, struct rt_array *array) {
 RT_FN int rt_keep_rows(struct rt_context *ctx, struct rt_array *array) {
   const struct rt_workers *w = ctx->config->workers;
   int64_t all = array->shape[0];
-  struct rt_block block = rt_block_of(w, all, w->rank);
+  struct rt_block block = rt_block_of(w, 0, all, w->rank);
   const struct rt_wanted own = { 0, all, block.start, block.count };
   struct rt_mem *mem = NULL;
   int error =
@@ -116,7 +116,7 @@ RT_FN int rt_keep_rows(struct rt_context *ctx, struct rt_array *array) {
 // This worker's rows of an array whose rows were divided by other weights.
 RT_FN int rt_divide_anew(struct rt_context *ctx, struct rt_array *array) {
   const struct rt_workers *w = ctx->config->workers;
-  struct rt_block block = rt_block_of(w, array->all_rows, w->rank);
+  struct rt_block block = rt_block_of(w, 0, array->all_rows, w->rank);
   return rt_fetch_rows(ctx, array, block.start, block.count);
 }
 
@@ -173,7 +173,7 @@ RT_FN bool rt_read_own_rows(const struct rt_workers *w, struct rt_reader *r,
   size_t end = r->position + (size_t)bytes;
   int64_t row = v->shape[0] ? bytes / v->shape[0] : 0;
   *all_rows = v->shape[0];
-  *block = rt_block_of(w, *all_rows, w->rank);
+  *block = rt_block_of(w, 0, *all_rows, w->rank);
   v->shape[0] = block->count;
   r->position += (size_t)(block->start * row);
   bool ok = rt_binary_elements(r, v, at, block->count * row);

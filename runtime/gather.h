@@ -5,7 +5,13 @@ RT_FN int64_t rt_share(int64_t total, int64_t before, int64_t all) {
   return total / all * before + total % all * before / all;
 }
 
-RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int64_t total, int rank) {
+RT_FN int64_t rt_workers_weight(const struct rt_workers *w, struct rt_weight of) {
+  int64_t own = w->weights[of.layout * w->size + of.rank];
+  return own < 0 ? w->weights[of.rank] : own;
+}
+
+RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int layout, int64_t total,
+                                  int rank) {
   int64_t each = total / w->size, more = total % w->size;
   struct rt_block block;
   block.most = 0;
@@ -13,23 +19,27 @@ RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int64_t total, int
   block.rank = rank;
   block.start = rank * each + (rank < more ? rank : more);
   block.count = each + (rank < more);
-  int64_t before = 0, all = 0;
+  int64_t before = 0, all = 0, own = 0, first = 0;
   bool equal = true;
   for (int i = 0; i < w->size; i++) {
-    before += i < rank ? w->weights[i] : 0;
-    all += w->weights[i];
-    equal = equal && w->weights[i] == w->weights[0];
+    const struct rt_weight of = { layout, i };
+    int64_t weight = rt_workers_weight(w, of);
+    before += i < rank ? weight : 0;
+    all += weight;
+    if (i == rank) own = weight;
+    if (i == 0) first = weight;
+    equal = equal && weight == first;
   }
   if (equal || all == 0) return block;
   block.start = rt_share(total, before, all);
-  block.count = rt_share(total, before + w->weights[rank], all) - block.start;
+  block.count = rt_share(total, before + own, all) - block.start;
   return block;
 }
 
 RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
                                         const struct rt_gathered *g, int rank) {
   struct rt_block one = { rank, 1, w->size, rank, 1 };
-  return g->each ? one : rt_block_of(w, g->total, rank);
+  return g->each ? one : rt_block_of(w, g->layout, g->total, rank);
 }
 
 // May what its exchanges take decide a split?
@@ -39,13 +49,25 @@ RT_FN bool rt_is_price_asked(const struct rt_context *ctx, int guard, int64_t pa
          !ctx->forced[guard];
 }
 
-RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                           const struct rt_moved *moved, int64_t width,
-                           struct rt_block *block) {
+RT_FN struct rt_block rt_workers_likewise(const struct rt_context *ctx, int64_t workers,
+                                          int layout, int64_t width) {
   const struct rt_workers *w = ctx->config->workers;
   const struct rt_block all = { 0, width, 1, 0, width };
+  if (workers == 1) return all;
+  struct rt_block block = rt_block_of(w, layout, width, w->rank);
+  for (int i = 0; i < w->size; i++) {
+    int64_t count = rt_block_of(w, layout, width, i).count;
+    if (count > block.most) block.most = count;
+  }
+  return block;
+}
+
+RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
+                           const struct rt_moved *moved, int layout, int64_t width,
+                           struct rt_block *block) {
+  const struct rt_workers *w = ctx->config->workers;
   bool callers = par == INT64_MAX;  // whose rows are divided already, whatever is forced
-  *block = all;
+  *block = rt_workers_likewise(ctx, 1, layout, width);
   if (w->size == 1 || width < 1) return RT_OK;
   // What each does whole differs in its last digits where devices do.
   if (!callers && !w->mixed) {
@@ -56,11 +78,7 @@ RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
     if (asked) least += rt_price(ctx, moved);
     if (!rt_guard_at(ctx, guard, par, 0, least)) return RT_OK;
   }
-  *block = rt_block_of(w, width, w->rank);
-  for (int i = 0; i < w->size; i++) {
-    int64_t count = rt_block_of(w, width, i).count;
-    if (count > block->most) block->most = count;
-  }
+  *block = rt_workers_likewise(ctx, w->size, layout, width);
   return RT_OK;
 }
 
@@ -372,7 +390,7 @@ RT_FN int rt_workers_border(struct rt_context *ctx, struct rt_mem **to,
   }
   int64_t fewest = g->total;
   for (int i = 0; i < w->size; i++) {
-    int64_t count = rt_block_of(w, g->total, i).count;
+    int64_t count = rt_block_of(w, g->layout, g->total, i).count;
     fewest = count < fewest ? count : fewest;
   }
   if (fewest < widest) return rt_border_of_all(ctx, to, from, g);
@@ -567,38 +585,63 @@ RT_FN void rt_workers_settle(struct rt_context *ctx) {
   ctx->default_group_size = rt_least_size(w, ctx->default_group_size);
 }
 
-// The weight that the user, or else the program, has set.
-RT_FN int64_t rt_given_weight(const struct rt_context *ctx, int rank) {
-  char name[32];
-  int64_t weight = 0;
-  snprintf(name, sizeof name, "weight_%d", rank);
-  if (rt_config_find(ctx, name, &weight)) return weight;
-  for (int i = 0; i < ctx->program->preset_count; i++)
-    if (strcmp(ctx->program->presets[i].name, name) == 0)
-      return ctx->program->presets[i].value;
-  return RT_USUAL_WEIGHT;
+RT_FN int rt_layout_count(const struct rt_context *ctx) {
+  return ctx->program->layout_count;
 }
 
-RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight) {
+// A weight that the user, or else the program, has set; -1: nobody has.
+RT_FN int64_t rt_given_weight(const struct rt_context *ctx, struct rt_weight of) {
+  const char *layout = of.layout ? ctx->program->layouts[of.layout - 1] : "";
+  size_t length = strlen(layout) + 32;
+  char *name = (char *)rt_host_alloc(length);
+  int64_t weight = -1;
+  snprintf(name, length, "%s%sweight_%d", layout, of.layout ? "." : "", of.rank);
+  bool given = rt_config_find(ctx, name, &weight);
+  for (int i = 0; i < ctx->program->preset_count && !given; i++)
+    if (strcmp(ctx->program->presets[i].name, name) == 0)
+      weight = ctx->program->presets[i].value;
+  free(name);
+  return weight;
+}
+
+// Has some worker a share in each layout?
+RT_FN bool rt_weights_hold(const struct rt_context *ctx) {
+  const struct rt_workers *w = ctx->config->workers;
+  for (int layout = 0; layout <= rt_layout_count(ctx); layout++) {
+    int64_t all = 0;
+    for (int i = 0; i < w->size; i++) {
+      const struct rt_weight of = { layout, i };
+      all += rt_workers_weight(w, of);
+    }
+    if (all == 0) return false;
+  }
+  return true;
+}
+
+RT_FN int rt_workers_weigh(struct rt_context *ctx, struct rt_weight of, int64_t weight) {
   struct rt_workers *w = ctx->config->workers;
-  int64_t all = 0;
-  if (rank >= w->size) return 0;
-  for (int i = 0; i < w->size; i++)
-    all += i == rank ? weight : w->weights[i];
-  if (all == 0) return 1;
-  w->weights[rank] = weight;
-  w->weighing++;
+  if (of.rank >= w->size) return 0;
+  int64_t *at = &w->weights[of.layout * w->size + of.rank], before = *at;
+  *at = weight;
+  if (!rt_weights_hold(ctx)) {
+    *at = before;
+    return 1;
+  }
+  if (of.layout == 0) w->weighing++;
   return 0;
 }
 
 RT_FN int rt_weights_open(struct rt_context *ctx) {
   struct rt_workers *w = ctx->config->workers;
-  int64_t all = 0;
+  int layouts = rt_layout_count(ctx) + 1;
   free(w->weights);
-  w->weights = (int64_t *)rt_host_alloc((size_t)w->size * sizeof *w->weights);
-  for (int i = 0; i < w->size; i++)
-    all += w->weights[i] = rt_given_weight(ctx, i);
-  if (all) return RT_OK;
+  w->weights = (int64_t *)rt_host_alloc((size_t)(w->size * layouts) * sizeof *w->weights);
+  for (int i = 0; i < w->size * layouts; i++) {
+    const struct rt_weight of = { i / w->size, i % w->size };
+    int64_t given = rt_given_weight(ctx, of);
+    w->weights[i] = given < 0 && of.layout == 0 ? RT_USUAL_WEIGHT : given;
+  }
+  if (rt_weights_hold(ctx)) return RT_OK;
   return rt_error(ctx, RT_OTHER_ERROR, "the weights of all workers are 0");
 }
 
@@ -659,7 +702,7 @@ RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows
   *total = 0;
   for (int i = 0; i < w->size; i++)
     *total += ((const int64_t *)(void *)staged)[i];
-  int64_t expected = rt_block_of(w, *total, w->rank).count;
+  int64_t expected = rt_block_of(w, 0, *total, w->rank).count;
   if (rows == expected) return RT_OK;
   return rt_error(ctx, RT_OTHER_ERROR,
                   "parameter %s: expected a block of %" PRId64 " of %" PRId64
@@ -670,7 +713,7 @@ RT_FN int rt_workers_rows(struct rt_context *ctx, const char *name, int64_t rows
 void RT_NAME(context_block)(struct rt_context *ctx, int64_t rows, int64_t *start,
                             int64_t *count) {
   const struct rt_workers *w = ctx->config->workers;
-  struct rt_block block = rt_block_of(w, rows, w->rank);
+  struct rt_block block = rt_block_of(w, 0, rows, w->rank);
   *start = block.start;
   *count = block.count;
 }

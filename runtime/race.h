@@ -43,8 +43,7 @@ struct rt_racer {
   bool *set;        // which parameters it has values of its own for,
   int64_t *params;  // and these
 #ifdef RT_WORKERS
-  bool weighs[RT_RACE_WEIGHTS];  // the same for weights of workers
-  int64_t weights[RT_RACE_WEIGHTS];
+  int64_t *weights;  // of layouts, RT_RACE_WEIGHTS of each; RT_NO_WEIGHT: as it is
 #endif
   struct rt_guard_event *events;  // of the first round
   int event_count;
@@ -69,6 +68,21 @@ RT_FN int rt_race_record(struct rt_context *ctx, struct rt_racer *r, int round,
   return RT_OK;
 }
 
+#ifdef RT_WORKERS
+// Likewise its weights.
+RT_FN void rt_race_weigh(struct rt_context *ctx, struct rt_racer *r) {
+  struct rt_workers *w = ctx->config->workers;
+  for (int i = 0; i < (ctx->program->layout_count + 1) * RT_RACE_WEIGHTS; i++) {
+    int layout = i / RT_RACE_WEIGHTS, rank = i % RT_RACE_WEIGHTS;
+    if (r->weights[i] == RT_NO_WEIGHT || rank >= w->size) continue;
+    int64_t *at = &w->weights[layout * w->size + rank], before = *at;
+    *at = r->weights[i];
+    r->weights[i] = before;
+    if (layout == 0) w->weighing++;
+  }
+}
+#endif
+
 // Sets the racer's parameters, and keeps what they were: the next time it sets them back.
 RT_FN void rt_race_swap(struct rt_context *ctx, struct rt_racer *r) {
   for (int i = 0; i < ctx->program->tuning_count; i++) {
@@ -78,13 +92,7 @@ RT_FN void rt_race_swap(struct rt_context *ctx, struct rt_racer *r) {
     r->params[i] = before;
   }
 #ifdef RT_WORKERS
-  struct rt_workers *w = ctx->config->workers;
-  for (int i = 0; i < w->size && i < RT_RACE_WEIGHTS; i++) {
-    if (!r->weighs[i]) continue;
-    int64_t before = w->weights[i];
-    w->weights[i] = r->weights[i];
-    r->weights[i] = before;
-  }
+  rt_race_weigh(ctx, r);
 #endif
 }
 
@@ -159,13 +167,12 @@ RT_FN void rt_race_print(struct rt_context *ctx, struct rt_racer *racers, int co
 #ifdef RT_WORKERS
 // weight_1=200
 RT_FN bool rt_racer_weight(const char *name, const char *number, struct rt_racer *r) {
-  int rank = rt_weight_rank(name);
+  const struct rt_weight of = rt_weight_named(name);
   int64_t value = 0;
-  if (rank < 0 || rank >= RT_RACE_WEIGHTS) return false;
+  if (of.rank < 0 || of.rank >= RT_RACE_WEIGHTS) return false;
   if (sscanf(number, "%" SCNd64, &value) != 1 || rt_setting_wants(name, value))
     return false;
-  r->weighs[rank] = true;
-  r->weights[rank] = value;
+  r->weights[of.layout * RT_RACE_WEIGHTS + of.rank] = value;
   return true;
 }
 #endif
@@ -179,6 +186,12 @@ RT_FN bool rt_racer_read(const struct rt_program *program, const char *text,
   r->forced = (signed char *)rt_host_alloc((size_t)program->guard_count);
   r->set = (bool *)rt_host_alloc(params * sizeof *r->set);
   r->params = (int64_t *)rt_host_alloc(params * sizeof *r->params);
+#ifdef RT_WORKERS
+  size_t weights = (size_t)(program->layout_count + 1) * RT_RACE_WEIGHTS;
+  r->weights = (int64_t *)rt_host_alloc(weights * sizeof *r->weights);
+  for (size_t i = 0; i < weights; i++)
+    r->weights[i] = RT_NO_WEIGHT;
+#endif
   char *words = rt_strdup(strcmp(text, "-") == 0 ? "" : text), *rest = NULL;
   bool ok = true;
   for (char *word = strtok_r(words, ",", &rest); word && ok;
@@ -256,6 +269,9 @@ RT_FN void rt_racers_free(struct rt_racer *racers, int count) {
     free(racers[i].forced);
     free(racers[i].set);
     free(racers[i].params);
+#ifdef RT_WORKERS
+    free(racers[i].weights);
+#endif
     free(racers[i].events);
     free(racers[i].ns);
     free(racers[i].at_ns);

@@ -36,6 +36,11 @@ RT_FN int rt_command_set_param(struct rt_server *s) {
     return RT_OK;
   if (!rt_is_setting(s->words[1]))
     return rt_fail_command(s, "unknown tuning parameter", s->words[1]);
+#ifdef RT_WORKERS
+  if (rt_is_weight(s->words[1]) && value == 0)
+    return rt_error(s->ctx, RT_OTHER_ERROR, "%s cannot be 0: no worker would have a share",
+                    s->words[1]);
+#endif
   if (!rt_setting_wants(s->words[1], value))
     return rt_error(
         s->ctx, RT_OTHER_ERROR,
@@ -50,9 +55,9 @@ RT_FN int rt_command_param_value(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
 #ifdef RT_WORKERS
   const struct rt_workers *w = s->ctx->config->workers;
-  int rank = rt_weight_rank(s->words[1]);
-  if (rank >= 0 && rank < w->size) {
-    rt_say("%" PRId64 "\n", w->weights[rank]);
+  const struct rt_weight of = rt_weight_named(s->words[1]);
+  if (of.rank >= 0 && of.rank < w->size) {
+    rt_say("%" PRId64 "\n", rt_workers_weight(w, of));
     return RT_OK;
   }
 #endif
@@ -77,9 +82,9 @@ RT_FN int rt_command_param_about(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
 #ifdef RT_WORKERS
   const struct rt_workers *w = s->ctx->config->workers;
-  int rank = rt_weight_rank(s->words[1]);
-  if (rank >= 0 && rank < w->size) {
-    rt_say("%" PRId64 " %d\n", w->weights[rank], RT_MOST_WEIGHT);
+  const struct rt_weight of = rt_weight_named(s->words[1]);
+  if (of.rank >= 0 && of.rank < w->size) {
+    rt_say("%" PRId64 " %d\n", rt_workers_weight(w, of), RT_MOST_WEIGHT);
     return RT_OK;
   }
 #endif
@@ -94,7 +99,7 @@ RT_FN int rt_command_param_about(struct rt_server *s) {
 RT_FN int rt_command_param_class(struct rt_server *s) {
   int param = rt_param_named(s->words[1]);
 #ifdef RT_WORKERS
-  if (rt_weight_rank(s->words[1]) >= 0) {
+  if (rt_is_weight(s->words[1])) {
     rt_say("weight\n");
     return RT_OK;
   }

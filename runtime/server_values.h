@@ -236,6 +236,23 @@ RT_FN int rt_command_attributes(struct rt_server *s) {
   return RT_OK;
 }
 
+#ifdef RT_WORKERS
+// Is it "ENTRY.layout_2"?
+RT_FN bool rt_is_layout_of(const char *layout, const char *entry) {
+  static const char mark[] = ".layout_";
+  size_t length = strlen(entry);
+  return strncmp(layout, entry, length) == 0 &&
+         strncmp(layout + length, mark, sizeof mark - 1) == 0;
+}
+
+// Those of the layout; "": the program's.
+RT_FN void rt_say_weights(const struct rt_server *s, const char *layout) {
+  int workers = s->ctx->config->workers->size;
+  for (int i = 0; i < workers && workers > 1; i++)
+    rt_say("%s%sweight_%d weight\n", layout, *layout ? "." : "", i);
+}
+#endif
+
 RT_FN int rt_command_tuning_params(struct rt_server *s) {
   const struct rt_entry_point *entry = rt_server_entry(s);
   if (!entry) return RT_OTHER_ERROR;
@@ -244,9 +261,10 @@ RT_FN int rt_command_tuning_params(struct rt_server *s) {
     rt_say("%s %s\n", p->name, p->kind);
   }
 #ifdef RT_WORKERS
-  int workers = s->ctx->config->workers->size;
-  for (int i = 0; i < workers && workers > 1; i++)
-    rt_say("weight_%d weight\n", i);
+  rt_say_weights(s, "");
+  for (int i = 0; i < s->program->layout_count; i++)
+    if (rt_is_layout_of(s->program->layouts[i], entry->name))
+      rt_say_weights(s, s->program->layouts[i]);
 #endif
   return RT_OK;
 }

@@ -71,6 +71,26 @@ RT_FN int rt_weight_rank(const char *name) {
   bool well_formed = length > 0 && length < 6 && strspn(digits, "0123456789") == length;
   return well_formed && (length == 1 || *digits != '0') ? atoi(digits) : -1;
 }
+
+// The number of the layout with the first so many characters for a name; 0: there is none.
+RT_FN int rt_layout_named(const char *name, size_t length) {
+  const struct rt_program *program = rt_program();
+  for (int i = 0; i < program->layout_count; i++)
+    if (strlen(program->layouts[i]) == length &&
+        strncmp(program->layouts[i], name, length) == 0)
+      return i + 1;
+  return 0;
+}
+
+RT_FN struct rt_weight rt_weight_named(const char *name) {
+  const char *dot = strrchr(name, '.');
+  struct rt_weight of = { 0, rt_weight_rank(dot ? dot + 1 : name) };
+  if (dot) of.layout = rt_layout_named(name, (size_t)(dot - name));
+  if (dot && !of.layout) of.rank = -1;
+  return of;
+}
+
+RT_FN bool rt_is_weight(const char *name) { return rt_weight_named(name).rank >= 0; }
 #endif
 
 // The code that a setting is for, as rt_setting.code: "main.top_0@gpu"; length: of the name alone.
@@ -97,7 +117,7 @@ RT_FN char *rt_plain_setting(const char *name) {
 RT_FN bool rt_is_plain_setting(const char *name) {
   struct rt_decision ignored;
 #ifdef RT_WORKERS
-  if (rt_weight_rank(name) >= 0) return true;
+  if (rt_is_weight(name)) return true;
 #endif
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return true;
@@ -116,7 +136,7 @@ RT_FN bool rt_is_setting(const char *name) {
 RT_FN const char *rt_plain_kind(const char *name) {
   int param = rt_param_named(name);
 #ifdef RT_WORKERS
-  if (rt_weight_rank(name) >= 0) return "weight";
+  if (rt_is_weight(name)) return "weight";
 #endif
   for (int k = 0; k < RT_KIND_COUNT; k++)
     if (strcmp(rt_kinds[k].setting, name) == 0) return rt_kinds[k].kind;
@@ -403,8 +423,8 @@ RT_FN int rt_set_plain_param(struct rt_context *ctx, const char *name, size_t va
   struct rt_decision d;
   int param = rt_param_named(name);
 #ifdef RT_WORKERS
-  if (rt_weight_rank(name) >= 0)
-    return rt_workers_weigh(ctx, rt_weight_rank(name), (int64_t)value);
+  if (rt_is_weight(name))
+    return rt_workers_weigh(ctx, rt_weight_named(name), (int64_t)value);
 #endif
   if (param >= 0) {
     rt_decision_clear(ctx, param);

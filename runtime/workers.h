@@ -12,7 +12,12 @@ struct rt_context;
 struct rt_mem;
 struct rt_text;
 
-enum { RT_MOST_WEIGHT = 1000000, RT_USUAL_WEIGHT = 100, RT_RACE_WEIGHTS = 64 };
+enum {
+  RT_MOST_WEIGHT = 1000000,
+  RT_USUAL_WEIGHT = 100,
+  RT_RACE_WEIGHTS = 64,  // of workers
+  RT_NO_WEIGHT = -2
+};
 
 // What connects this worker with the others.
 struct rt_workers {
@@ -33,8 +38,9 @@ struct rt_workers {
   uint64_t read;    // a hash of what all have read
   int64_t exchange_ns,
       megabyte_ns;   // what an exchange takes, and a megabyte more in it (price.h)
-  int64_t *weights;  // of each worker, for the sizes of blocks
-  int weighing;      // how often they were set
+  int64_t *weights;  // for the sizes of blocks: of each worker, the program's, then those of each
+                     // layout; -1: the program's
+  int weighing;      // how often the program's were set
   void *transport;   // what the transport keeps of this worker
   struct rt_underway *underway;  // a border; or NULL
 };
@@ -53,6 +59,7 @@ struct rt_gathered {
   int64_t workers, total, start, count, row_bytes, before, after;
   bool each, ring, room;
   int64_t before_block;
+  int layout;  // by the weights of which the blocks are made; 0: by the program's
 };
 
 // ---- transports
@@ -170,9 +177,18 @@ RT_FN int rt_price_begin(struct rt_context *ctx);
 RT_FN bool rt_is_usual_split(int64_t threshold);
 RT_FN int64_t rt_price(const struct rt_context *ctx, const struct rt_moved *moved);
 
+// Whose weight: in number `layout` of the program's layouts, from 1 on; 0: in all that have none.
+struct rt_weight {
+  int layout, rank;
+};
+
+// weight_2, main.layout_1.weight_2; rank -1: the name is no weight.
+RT_FN struct rt_weight rt_weight_named(const char *name);
+// What is in force.
+RT_FN int64_t rt_workers_weight(const struct rt_workers *w, struct rt_weight of);
 // Sets a weight from the next split on; not 0 if no worker would have one.  Ranks that there are
 // not may have any.
-RT_FN int rt_workers_weigh(struct rt_context *ctx, int rank, int64_t weight);
+RT_FN int rt_workers_weigh(struct rt_context *ctx, struct rt_weight of, int64_t weight);
 
 #ifdef RT_LIBRARY
 // One, until the user names others; and its end.
@@ -219,8 +235,11 @@ RT_FN int rt_read_rows(struct rt_context *ctx, struct rt_reader *r,
 // The rows of this worker among `width`: its block if the guard is taken for `par` operations, else
 // all, as each worker has them then.
 RT_FN int rt_workers_split(struct rt_context *ctx, int guard, int64_t par,
-                           const struct rt_moved *moved, int64_t width,
+                           const struct rt_moved *moved, int layout, int64_t width,
                            struct rt_block *block);
+// The same rows in another layout: of so many workers, as the split has found.
+RT_FN struct rt_block rt_workers_likewise(const struct rt_context *ctx, int64_t workers,
+                                          int layout, int64_t width);
 // In programs for devices of different kinds: a guard whose branches hold exchanges is taken by all
 // workers if each of them would take it.
 RT_FN int rt_workers_guard(struct rt_context *ctx, int guard, int64_t par,
@@ -261,7 +280,8 @@ RT_FN int rt_workers_gather_value(struct rt_context *ctx, struct rt_mem **to,
                                   const void *value, const struct rt_gathered *g);
 
 // A worker's block of a split of `total` rows, or of what is gathered.
-RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int64_t total, int rank);
+RT_FN struct rt_block rt_block_of(const struct rt_workers *w, int layout, int64_t total,
+                                  int rank);
 RT_FN struct rt_block rt_gathered_block(const struct rt_workers *w,
                                         const struct rt_gathered *g, int rank);
 // End workers.h

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/quote.h"
 #include "tuner/choose.h"
+#include "tuner/sizes.h"
 #include "tuner/verify.h"
 #include <math.h>
 #include <stdlib.h>
@@ -266,7 +267,7 @@ const char *settings_text(const Tuning *t) {
     }
   }
   vec_each (const SizeParam *, p, &t->sizing.params)
-    if (p->value != p->before)
+    if (sizes_is_changed(p))
       text_printf(text, "\n-- %s: %s\n%s=%lld\n", p->kind, p->reason, p->name,
                   (long long)p->value);
   text_add(text, settings_of_others(t));
@@ -361,7 +362,7 @@ const char *settings_summary(const Tuning *t) {
                 settings_choice(t, g), settings_reason(t, g));
   }
   vec_each (const SizeParam *, p, &t->sizing.params)
-    if (p->value != p->before)
+    if (sizes_is_changed(p))
       text_printf(text, "  %s %lld  %s\n", p->name, (long long)p->value, p->reason);
   if (undecided)
     text_printf(text, "  %s not met, with the default as before\n",

@@ -65,7 +65,7 @@ typedef struct Sizer {
   Vec(Weight) weights;
   const Decision *decisions;  // in range mode
   bool *all;                  // per data set: is it used?
-  double until;
+  double until, more;         // and as many seconds for layouts
 } Sizer;
 
 static Weight *weight_of(Sizer *s, const char *kernel) {
@@ -87,7 +87,7 @@ bool sizes_apply(Tuning *t) {
   measure_command(m, "pause_profiling");
   measure_command(m, "set_path");
   vec_each (const SizeParam *, p, &t->sizing.params)
-    if (p->value != p->before) sizes_set(t, p, p->value);
+    if (sizes_is_changed(p)) sizes_set(t, p, p->value);
   return measure_set_thresholds(m, t->choice.thresholds);
 }
 
@@ -195,6 +195,17 @@ static SizeTurns turns_of(const Sizer *s) {
 // ---- one parameter
 
 bool sizes_is_weight(const SizeParam *p) { return strcmp(p->kind, "weight") == 0; }
+
+bool sizes_is_of_layout(const SizeParam *p) { return sizes_is_weight(p) && p->operation; }
+
+bool sizes_is_changed(const SizeParam *p) {
+  return sizes_is_of_layout(p) ? p->reason != NULL : p->value != p->before;
+}
+
+void sizes_read(Tuning *t, SizeParam *p) {
+  Reply reply = measure_command(t->m, text_format("tuning_param_value %s", p->name));
+  if (reply.status == REPLY_OK) p->value = strtoll(reply.text, NULL, 10);
+}
 
 static bool is_allowed_size(const Tuning *t, const SizeParam *p, int64_t value) {
   bool group = strcmp(p->kind, "group_size") == 0;
@@ -332,6 +343,7 @@ static void tune_all(Sizer *s) {
     tuning_progress(t, 95, "%s", turns.at[i].param->name);
     tune_param(s, turns.at[i].param, now + fmin(left, 3 * left / (turns.count - i)));
   }
+  if (sizes_count_layouts(t)) sizes_balance_layouts(t, s->all, child_now() + s->more);
   verify_sizes(s);
   measure_command(t->m, "unpause_profiling");
 }
@@ -349,6 +361,7 @@ static void choose_in_time(Sizer *s) {
   Tuning *t = s->t;
   double seconds = fmin(most_seconds, share_of_budget * t->options->budget_s);
   s->until = fmin(t->m->limits.deadline, child_now() + seconds);
+  s->more = seconds / 2;
   if (t->sizing.params.count > 0 && all_are_short(s)) tune_all(s);
 }
 

@@ -63,7 +63,7 @@ static bool tuned_value(void *state, const char *name, int64_t *value) {
 static void add_presets(const Decider *settings, EmitOptions *emit) {
   Vec(EmitPreset) presets = { 0 };
   vec_each (const Threshold *, t, &settings->tuning)
-    if (strchr(t->name, '@') || strncmp(t->name, "weight_", strlen("weight_")) == 0)
+    if (strchr(t->name, '@') || emit_is_weight(t->name))
       vec_push(&presets, (EmitPreset){ t->name, t->value });
   emit->presets = presets.at;
   emit->preset_count = presets.count;

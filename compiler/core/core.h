@@ -218,14 +218,17 @@ struct Exp {
     struct { const Guard *guard; const Body *then_body, *else_body; } guard;
     // This worker's block of `width` rows: the first row, how many, the number of workers that the
     // rows are divided among, which of them this one is, and how many rows the largest block has.
-    // One worker does all if the guard is not taken.
-    struct { const Guard *guard; Atom width; } split;
+    // One worker does all if the guard is not taken; if `workers` is not 0, another split with the
+    // same guard has asked that, and found so many.  layout: which weights say how many rows each
+    // worker has (flat/workers/workers_layouts.c); NULL: those of the program.
+    struct { const Guard *guard; Atom width, workers; Name layout; } split;
     // Each place where workers exchange something has a number, `site`, in programs for devices of
     // different kinds (flat_keep_alike); else 0.
     //
     // The blocks of so many workers in order, `total` rows; of this one: `count` rows from row
-    // `start` on, or a scalar, which is a block of one.  Every worker has the result.
-    struct { Atom workers, total, start, count, value; int site; } gather;
+    // `start` on, or a scalar, which is a block of one.  Every worker has the result.  layout: as
+    // that of the split which makes the blocks.
+    struct { Atom workers, total, start, count, value; int site; Name layout; } gather;
     // The rows of this worker's block with so many rows before and after it (constants), those of
     // others, as far as the array has them: `extent` rows in all.  In a ring the last row comes
     // before the first one, so that all have them; a single worker's border is its block.
@@ -233,6 +236,7 @@ struct Exp {
       Atom workers, total, start, count, before, after, extent, block;
       bool ring;
       int site;
+      Name layout;
     } border;
     // Rows `first` to first + rows of what the blocks of all workers hold in order, `total` rows;
     // each may want others.  Of this worker: `count` rows from row `start` on; blocks may be of any
@@ -246,7 +250,11 @@ struct Exp {
     // workers have for it, elements or rows of their own: values[k] belongs to place positions[k]
     // of such in all rows, one after the other; who names another place is left out.  Of the
     // values for one place the last in the order of the workers, and of each one's points, stays.
-    struct { Atom workers, total, start, count, block, positions, values; int site; } deliver;
+    struct {
+      Atom workers, total, start, count, block, positions, values;
+      int site;
+      Name layout;
+    } deliver;
   } u;
 };
 
@@ -487,6 +495,8 @@ const SizeExp *size_exp_op(SizeExpKind kind, const SizeExp *a, const SizeExp *b)
 // Flat only.
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body);
 const Exp *exp_split(const Guard *guard, Atom width);
+// Of as many rows as `split`, which has so many workers: by the weights of this layout.
+const Exp *exp_split_likewise(const Exp *split, Atom workers, Name layout);
 // Like a gather of an array, but of these rows only.
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent, bool ring);
 const Exp *exp_fetch(const Exp *gather, Atom first, Atom rows);

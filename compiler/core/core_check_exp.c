@@ -133,6 +133,7 @@ static void check_guard(const CoreCheck *ck, const Exp *e) {
 static void check_split(const CoreCheck *ck, const Exp *e) {
   check_that(ck, ck->flat, "a split outside of Flat");
   check_size_atom(ck, e->u.split.width);
+  check_size_atom(ck, e->u.split.workers);
 }
 
 static void check_gather(const CoreCheck *ck, const Exp *e) {

@@ -116,12 +116,18 @@ const Exp *exp_seg(const SegOp *seg) {
 }
 
 const Exp *exp_split(const Guard *guard, Atom width) {
-  return new_node(Exp, .kind = EXP_SPLIT, .u.split = { guard, width });
+  return new_node(Exp, .kind = EXP_SPLIT, .u.split = { guard, width, atom_i64(0), NULL });
+}
+
+const Exp *exp_split_likewise(const Exp *split, Atom workers, Name layout) {
+  return new_node(
+      Exp, .kind = EXP_SPLIT,
+      .u.split = { split->u.split.guard, split->u.split.width, workers, layout });
 }
 
 const Exp *exp_gather(Atom workers, Atom total, Atom start, Atom count, Atom value) {
   return new_node(Exp, .kind = EXP_GATHER,
-                  .u.gather = { workers, total, start, count, value, 0 });
+                  .u.gather = { workers, total, start, count, value, 0, NULL });
 }
 
 const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
@@ -129,7 +135,8 @@ const Exp *exp_border(const Exp *gather, Atom before, Atom after, Atom extent,
   return new_node(Exp, .kind = EXP_BORDER,
                   .u.border = { gather->u.gather.workers, gather->u.gather.total,
                                 gather->u.gather.start, gather->u.gather.count, before,
-                                after, extent, gather->u.gather.value, ring, 0 });
+                                after, extent, gather->u.gather.value, ring, 0,
+                                gather->u.gather.layout });
 }
 
 const Exp *exp_fetch_columns(const Exp *gather, int dim, Atom first, Atom columns) {
@@ -147,7 +154,8 @@ const Exp *exp_deliver(const Exp *gather, Atom positions, Atom values) {
   return new_node(Exp, .kind = EXP_DELIVER,
                   .u.deliver = { gather->u.gather.workers, gather->u.gather.total,
                                  gather->u.gather.start, gather->u.gather.count,
-                                 gather->u.gather.value, positions, values, 0 });
+                                 gather->u.gather.value, positions, values, 0,
+                                 gather->u.gather.layout });
 }
 
 const Exp *exp_guard(const Guard *guard, const Body *then_body, const Body *else_body) {

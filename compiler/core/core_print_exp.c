@@ -411,13 +411,11 @@ static void print_guard(Text *t, const Exp *e) {
   print_branches(t, e->u.guard.then_body, e->u.guard.else_body);
 }
 
-// split n if Par(n*m) >= main.workers_0, n*8 bytes in 2 exchanges for 1 seg-op
-static void print_split(Text *t, const Exp *e) {
-  print_word(t, "", e->u.split.width);
-  text_add(t, " if Par(");
-  print_size_exp(t, e->u.split.guard->par, false);
-  const Guard *guard = e->u.split.guard;
-  text_printf(t, ") >= %s", guard->name);
+static void print_layout(Text *t, Name layout) {
+  if (layout) text_printf(t, " in %s", layout);
+}
+
+static void print_moved(Text *t, const Guard *guard) {
   if (!guard->exchanges) return;
   text_add(t, ", ");
   if (guard->moved) {
@@ -428,6 +426,23 @@ static void print_split(Text *t, const Exp *e) {
               guard->exchanges == 1 ? "" : "s", guard->segs, guard->segs == 1 ? "" : "s");
 }
 
+// split n if Par(n*m) >= main.workers_0, n*8 bytes in 2 exchanges for 1 seg-op
+// split n by workers, as main.workers_0 in main.layout_2
+static void print_split(Text *t, const Exp *e) {
+  const Guard *guard = e->u.split.guard;
+  print_word(t, "", e->u.split.width);
+  if (e->u.split.workers.kind == ATOM_VAR) {
+    print_word(t, " by", e->u.split.workers);
+    text_printf(t, ", as %s", guard->name);
+  } else {
+    text_add(t, " if Par(");
+    print_size_exp(t, guard->par, false);
+    text_printf(t, ") >= %s", guard->name);
+  }
+  print_layout(t, e->u.split.layout);
+  if (e->u.split.workers.kind != ATOM_VAR) print_moved(t, guard);
+}
+
 // gather n from start:count xs
 static void print_gather(Text *t, const Exp *e) {
   print_word(t, "", e->u.gather.total);
@@ -435,6 +450,7 @@ static void print_gather(Text *t, const Exp *e) {
   text_add(t, ":");
   core_print_size(t, e->u.gather.count);
   print_word(t, "", e->u.gather.value);
+  print_layout(t, e->u.gather.layout);
 }
 
 // border start:count xs with 1 before, 1 after (, around)
@@ -446,6 +462,7 @@ static void print_border(Text *t, const Exp *e) {
   print_word(t, " with", e->u.border.before);
   print_word(t, " before,", e->u.border.after);
   text_add(t, e->u.border.ring ? " after, around" : " after");
+  print_layout(t, e->u.border.layout);
 }
 
 // fetch first:rows of n from start:count xs
@@ -470,6 +487,7 @@ static void print_deliver(Text *t, const Exp *e) {
   print_word(t, "", e->u.deliver.block);
   print_word(t, "", e->u.deliver.positions);
   print_word(t, "", e->u.deliver.values);
+  print_layout(t, e->u.deliver.layout);
 }
 
 // What follows the kind's word.

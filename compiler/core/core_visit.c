@@ -155,6 +155,7 @@ static void visit_split(CoreVisitor *v, const Exp *e) {
   visit_size(v, e->u.split.guard->par);
   visit_size(v, e->u.split.guard->moved);
   visit_atom(v, e->u.split.width);
+  visit_atom(v, e->u.split.workers);
 }
 
 static void visit_gather(CoreVisitor *v, const Exp *e) {

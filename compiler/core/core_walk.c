@@ -232,6 +232,7 @@ static void map_choose(CoreMapper *m, Exp *e) {
 static void map_split(CoreMapper *m, Exp *e) {
   e->u.split.guard = map_guard(m, e->u.split.guard);
   e->u.split.width = map_atom(m, e->u.split.width);
+  e->u.split.workers = map_atom(m, e->u.split.workers);
 }
 
 static void map_gather(CoreMapper *m, Exp *e) {

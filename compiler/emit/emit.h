@@ -114,6 +114,7 @@ typedef struct Emit {
   Vec(EmitEntry) entries;
   Vec(TuningParam) tuning;
   GuardVec guards;
+  Vec(Name) layouts;  // that have weights of their own
   StringVec sizes;  // of the entry points, by name
   Vec(EmitCheck) checks;
   Vec(EmitConstants) constants;
@@ -191,6 +192,7 @@ int emit_check_values(const ImpStm *check);    // how many of its values are rep
 int emit_check(Emit *e, const ImpStm *check);  // the number of its row
 int emit_place(Emit *e, Loc loc);              // of one that only has the place
 int emit_guard_index(Emit *e, Name name);
+int emit_layout_index(const Emit *e, Name layout);  // from 1 on; 0 for NULL
 int emit_tuning_index(Emit *e, Name name);
 int emit_size_index(Emit *e, Name name);
 int emit_table(CodeText *c, const ImpStm *table);  // its number; equal ones are one
@@ -320,3 +322,5 @@ typedef struct EmitResult {
 EmitResult emit_program(Compiler *c, const Core *flat, const ImpProgram *const *programs,
                         EmitOptions options);
 void emit_manifest(Emit *e, Text *t);  // emit_manifest.c
+// Is it the name of a worker's weight?
+bool emit_is_weight(const char *name);

@@ -268,12 +268,19 @@ static void host_split(CodeText *c, const ImpStm *stm) {
   c_line(c, "{  // %s", quote_comment(stm->u.split.guard->name));
   c_open(c);
   const Guard *guard = stm->u.split.guard;
-  c_line(c, "const struct rt_moved moved = { %s, %d, %d };",
-         c_saturating(c, stm->u.split.moved), guard->exchanges, guard->segs);
-  c_line(c, "struct rt_block block;");
-  try(c, text_format("rt_workers_split(ctx, %d, %s, &moved, %s, &block)",
-                     emit_guard_index(c->e, guard->name),
-                     c_saturating(c, stm->u.split.par), c_exp(c, stm->u.split.width)));
+  int layout = emit_layout_index(c->e, stm->u.split.layout);
+  if (stm->u.split.workers) {
+    c_line(c, "const struct rt_block block = rt_workers_likewise(ctx, %s, %d, %s);",
+           c_exp(c, stm->u.split.workers), layout, c_exp(c, stm->u.split.width));
+  } else {
+    c_line(c, "const struct rt_moved moved = { %s, %d, %d };",
+           c_saturating(c, stm->u.split.moved), guard->exchanges, guard->segs);
+    c_line(c, "struct rt_block block;");
+    try(c, text_format("rt_workers_split(ctx, %d, %s, &moved, %d, %s, &block)",
+                       emit_guard_index(c->e, guard->name),
+                       c_saturating(c, stm->u.split.par), layout,
+                       c_exp(c, stm->u.split.width)));
+  }
   for (int i = 0; i < SPLIT_RESULTS; i++)
     if (map_has(c->live, stm->u.split.vars[i]))
       c_line(c, "%s = block.%s;", c_var(c, stm->u.split.vars[i]), members[i]);
@@ -289,7 +296,7 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
   bool border = stm->u.gather.before != NULL;
   c_line(c,
          "const struct rt_gathered gathered = { %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, "
-         "%s };",
+         "%s, %d };",
          c_size(c, stm->u.gather.workers), c_size(c, stm->u.gather.total),
          c_size(c, stm->u.gather.start), c_size(c, stm->u.gather.count),
          bytes_of(c, to->elem, stm->u.gather.row),
@@ -297,7 +304,8 @@ static void host_gather(CodeText *c, const ImpStm *stm) {
          border ? c_size(c, stm->u.gather.after) : "0",
          stm->u.gather.each ? "true" : "false", stm->u.gather.ring ? "true" : "false",
          stm->u.gather.room ? "true" : "false",
-         stm->u.gather.room ? c_size(c, stm->u.gather.room) : "0");
+         stm->u.gather.room ? c_size(c, stm->u.gather.room) : "0",
+         emit_layout_index(c->e, stm->u.gather.layout));
   if (stm->u.gather.columns) {
     c_line(c, "const struct rt_columns columns = { %s, %s, %s, %s, %s };",
            c_size(c, stm->u.gather.outer), c_size(c, stm->u.gather.columns),

@@ -117,12 +117,24 @@ static void add_guard(Emit *e, const Guard *guard, bool one_for_two, bool bands)
   vec_push(&e->tuning, param);
 }
 
+int emit_layout_index(const Emit *e, Name layout) {
+  for (int i = 0; i < e->layouts.count; i++)
+    if (e->layouts.at[i] == layout) return i + 1;
+  return 0;
+}
+
+static void add_split(Emit *e, const ImpStm *stm) {
+  Name layout = stm->u.split.layout;
+  add_guard(e, stm->u.split.guard, false, false);
+  if (layout && !emit_layout_index(e, layout)) vec_push(&e->layouts, layout);
+}
+
 static void collect_guards(Emit *e, const ImpBlock *block) {
   vec_each (const ImpStm **, stm, block) {
     if ((*stm)->kind == IMP_GUARD)
       add_guard(e, (*stm)->u.guard.guard, (*stm)->u.guard.one_for_two,
                 (*stm)->u.guard.bands);
-    if ((*stm)->kind == IMP_SPLIT) add_guard(e, (*stm)->u.split.guard, false, false);
+    if ((*stm)->kind == IMP_SPLIT) add_split(e, *stm);
     const ImpBlock *inner[2];
     int count = imp_blocks(*stm, inner);
     for (int i = 0; i < count; i++)
@@ -256,10 +268,33 @@ static void sizes_table(Emit *e, Text *t) {
   if (e->sizes.count) text_add(t, "\n};\n");
 }
 
+static void layouts_table(const Emit *e, Text *t) {
+  if (e->layouts.count) text_add(t, "\nstatic const char *const program_layouts[] = {");
+  vec_each (const Name *, layout, &e->layouts)
+    text_printf(t, "\n  %s,", c_string(*layout));
+  if (e->layouts.count) text_add(t, "\n};\n");
+}
+
+bool emit_is_weight(const char *name) {
+  static const char mark[] = "weight_";
+  const char *dot = strrchr(name, '.');
+  return strncmp(dot ? dot + 1 : name, mark, sizeof mark - 1) == 0;
+}
+
+// "weight_1", "main.layout_2.weight_1": of a layout that the program has?
+static bool weight_fits(const Emit *e, const char *name) {
+  const char *dot = strrchr(name, '.');
+  if (e->options.workers == WORKERS_ONE) return false;
+  bool found = !dot;
+  vec_each (const Name *, layout, &e->layouts)
+    found = found || (strlen(*layout) == (size_t)(dot - name) &&
+                      strncmp(*layout, name, (size_t)(dot - name)) == 0);
+  return found;
+}
+
 // Does the program have what "main.top_0@1:n*m" is about?
 static bool preset_fits(const Emit *e, const char *name) {
-  if (strncmp(name, "weight_", strlen("weight_")) == 0)
-    return e->options.workers != WORKERS_ONE;
+  if (emit_is_weight(name)) return weight_fits(e, name);
   const char *at = strrchr(name, '@'), *colon = at ? strchr(at, ':') : NULL;
   bool guard = false;
   if (at && !isdigit((unsigned char)at[1])) return false;  // "main.top_0@gpu"
@@ -381,6 +416,7 @@ void emit_tables(Emit *e, Text *t) {
   entries_table(e, t);
   sizes_table(e, t);
   constants_table(e, t);
+  layouts_table(e, t);
   int presets = presets_table(e, t);
   if (e->options.ahead) emit_ahead(t, e->options.ahead);
   runtime_add_dialects(t);
@@ -407,5 +443,6 @@ void emit_tables(Emit *e, Text *t) {
               e->options.reproducible ? "true" : "false");
   text_add(t, e->options.ahead ? "\n    &program_ahead," : "\n    NULL,");
   member(t, "constants", e->constants.count);
+  if (e->options.workers != WORKERS_ONE) member(t, "layouts", e->layouts.count);
   text_add(t, "\n  };\n  return &program;\n}\n");
 }

@@ -118,3 +118,5 @@ const Core *flat_keep_alike(Compiler *c, const Core *flat, bool fixed);
 
 // Reports violations of the promises above through bug().
 void flat_check(Compiler *c, const Core *flat);
+// The same of what lies in blocks, in the body of an entry point (layout_check.c).
+void flat_check_layouts(Compiler *c, const Body *body);

@@ -55,5 +55,6 @@ void flat_check(Compiler *c, const Core *flat) {
   for (int i = 0; i < flat->entry_count; i++) {
     FlatCheck k = { c, 2, map_new(NULL) };
     check_body(&k, flat->entries[i]->body);
+    flat_check_layouts(c, flat->entries[i]->body);
   }
 }

@@ -90,11 +90,21 @@ static const char *price(const Drawing *d, const Guard *guard) {
                      *bytes ? " bytes" : "");
 }
 
+// " in main.layout_1, main.layout_2"
+static const char *layouts_text(const Drawing *d, const Exp *split) {
+  LayoutVec layouts = version_layouts(d->tree, split);
+  const char *out = "";
+  for (int i = 0; i < layouts.count; i++)
+    out = text_format("%s%s%s", out, i ? ", " : " in ", layouts.at[i]);
+  return out;
+}
+
 // What a split asks for; in full where it is first drawn.
 static const char *split_text(Drawing *d, const Exp *split) {
   const Guard *guard = split->u.split.guard;
   const char *blocks = text_format(
-      "blocks of %s", version_size_name(d->tree->sizes, split->u.split.width));
+      "blocks of %s%s", version_size_name(d->tree->sizes, split->u.split.width),
+      layouts_text(d, split));
   bool again = version_has_split(&d->drawn, split);
   if (!again) vec_push(&d->drawn, split);
   if (is_always(guard)) return text_format("%s: always", blocks);

@@ -161,6 +161,18 @@ static void add_parts(Json *j, const Region *region) {
   text_add(j->t, "]");
 }
 
+static void add_layouts(Json *j, const Exp *split) {
+  LayoutVec layouts = version_layouts(j->tree, split);
+  if (!layouts.count) return;
+  add_key(j, "layouts");
+  text_add(j->t, "[");
+  for (int i = 0; i < layouts.count; i++) {
+    if (i) text_add(j->t, ", ");
+    add_string(j->t, layouts.at[i]);
+  }
+  text_add(j->t, "]");
+}
+
 // The names of what divides it.
 static void add_split_names(Json *j, const Region *region) {
   if (!region->splits.count) return;
@@ -221,6 +233,7 @@ static void add_splits(Json *j) {
       add_key(j, "moved");
       add_size_text(j, guard->moved);
     }
+    add_layouts(j, j->tree->splits.at[i]);
     add_events(j, guard);
     text_add(j->t, " }");
   }

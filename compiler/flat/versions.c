@@ -33,10 +33,19 @@ static bool body_has_guard(const Body *body) {
 
 // ---- what divides it
 
+// The split that has decided about the rows of one in another layout, or the split itself.
+static const Exp *deciding_split(const Map *makers, const Exp *split) {
+  Atom workers = split->u.split.workers;
+  const Exp *other = workers.kind == ATOM_VAR ? map_get(makers, workers.u.var) : NULL;
+  return other ? other : split;
+}
+
 static void note_splits(CoreVisitor *v, const Body *body) {
-  for (int i = 0; i < body->stm_count; i++)
-    for (int k = 0; body->stms[i].exp->kind == EXP_SPLIT && k < SPLIT_RESULTS; k++)
-      map_put(v->state, body->stms[i].binders[k], body->stms[i].exp);
+  for (int i = 0; i < body->stm_count; i++) {
+    const Exp *exp = body->stms[i].exp;
+    for (int k = 0; exp->kind == EXP_SPLIT && k < SPLIT_RESULTS; k++)
+      map_put(v->state, body->stms[i].binders[k], deciding_split(v->state, exp));
+  }
   core_visit_body(v, body);
 }
 
@@ -95,6 +104,23 @@ static void seek_split(CoreVisitor *v, const Body *body) {
     if (body->stms[i].exp->kind == EXP_SPLIT)
       vec_push((SplitVec *)v->state, body->stms[i].exp);
   core_visit_body(v, body);
+}
+
+// Those that decide, of all.
+static SplitVec deciding_splits(const SplitVec *all) {
+  SplitVec out = { 0 };
+  vec_each (const Exp *const *, split, all)
+    if ((*split)->u.split.workers.kind == ATOM_CONST) vec_push(&out, *split);
+  return out;
+}
+
+LayoutVec version_layouts(const VersionTree *tree, const Exp *split) {
+  LayoutVec out = { 0 };
+  vec_each (const Exp *const *, other, &tree->all_splits)
+    if ((*other)->u.split.layout &&
+        (*other)->u.split.guard->name == split->u.split.guard->name)
+      vec_push(&out, (*other)->u.split.layout);
+  return out;
 }
 
 // Of a statement with these parts: not those which it makes anew.
@@ -210,8 +236,9 @@ static void count_code(CoreVisitor *v, const Body *body) {
 VersionTree version_tree(Compiler *c, const Entry *entry) {
   (void)c;
   VersionTree tree = { .entry = entry, .sizes = size_names_new(entry) };
-  CoreVisitor splits = { .body = seek_split, .state = &tree.splits };
+  CoreVisitor splits = { .body = seek_split, .state = &tree.all_splits };
   seek_split(&splits, entry->body);
+  tree.splits = deciding_splits(&tree.all_splits);
   Extract x = { &tree, makers_in(entry->body) };
   tree.root = region_of_body(&x, entry->body, true);
   CoreVisitor v = { .body = count_code, .state = &tree };

@@ -16,6 +16,7 @@ enum { VERSION_DEFAULT_SPLIT = 1 << 18 };
 
 // Splits of programs for several workers (workers.h).
 typedef Vec(const Exp *) SplitVec;
+typedef Vec(Name) LayoutVec;
 
 typedef enum RegionKind {
   REGION_LEAF,   // kernels without a guard: code, body, version
@@ -57,6 +58,7 @@ typedef struct VersionTree {
   const Map
       *recipes;  // SegOp -> RecipeGuards, if kernels have several; NULL: not asked for
   SplitVec splits;
+  SplitVec all_splits;  // with those of as many rows in other layouts
 } VersionTree;
 
 // The tree of one entry point of Flat.
@@ -73,6 +75,9 @@ typedef Vec(PathStep) StepVec;
 RecipeGuards version_recipes(const VersionTree *tree, const Region *leaf);
 // Is it among them?
 bool version_has_split(const SplitVec *splits, const Exp *split);
+
+// The layouts in which there are its rows, each with weights of its own.
+LayoutVec version_layouts(const VersionTree *tree, const Exp *split);
 
 // Do workers exchange something in it, beside no kernel?
 bool version_only_moves(const Body *body);

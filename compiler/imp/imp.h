@@ -323,6 +323,8 @@ struct ImpStm {
       const Guard *guard;
       const ImpExp *par, *width, *moved;
       const Var *const *vars;
+      const ImpExp *workers;  // NULL: the guard says it
+      Name layout;            // or NULL
     } split;
     // rows of `row` elements; from NULL: the block is one scalar, `value`
     struct {
@@ -341,6 +343,7 @@ struct ImpStm {
       const ImpExp *later;  // of EXP_BORDER: does IMP_AWAIT follow?  NULL: it does not
       const Mem *positions, *values;  // of EXP_DELIVER; or NULL
       const ImpExp *points, *unit;    // that have those; the elements of each value
+      Name layout;                    // of the blocks; or NULL
     } gather;
   } u;
 };

@@ -282,9 +282,16 @@ static void print_split(Text *t, const ImpStm *stm) {
   }
   text_add(t, " = split ");
   print_exp(t, stm->u.split.width);
-  text_add(t, " if ");
-  print_exp(t, stm->u.split.par);
-  text_printf(t, " >= %s", stm->u.split.guard->name);
+  if (stm->u.split.workers) {
+    text_add(t, " by ");
+    print_exp(t, stm->u.split.workers);
+    text_printf(t, ", as %s", stm->u.split.guard->name);
+  } else {
+    text_add(t, " if ");
+    print_exp(t, stm->u.split.par);
+    text_printf(t, " >= %s", stm->u.split.guard->name);
+  }
+  if (stm->u.split.layout) text_printf(t, " in %s", stm->u.split.layout);
 }
 
 // to = gather n from start:count of rows of m from xs

@@ -119,9 +119,9 @@ void imp_each_exp(const ImpStm *stm, ImpExpFn fn, void *state) {
   case IMP_READ: each_of(&stm->u.read.index, 1, fn, state); return;
   case IMP_GUARD: each_of_guard(stm, fn, state); return;
   case IMP_SPLIT:
-    each_of(
-        (const ImpExp *[]){ stm->u.split.par, stm->u.split.width, stm->u.split.moved }, 3,
-        fn, state);
+    each_of((const ImpExp *[]){ stm->u.split.par, stm->u.split.width, stm->u.split.moved,
+                                stm->u.split.workers },
+            stm->u.split.workers ? 4 : 3, fn, state);
     return;
   case IMP_GATHER: each_of_gather(stm, fn, state); return;
   case IMP_BARRIER:

@@ -4,7 +4,7 @@
 usage: divided.py FLC [--count N] [--seed S] [--ranks R,..] [--mixed] [--keep FOLDER] [--stencils | --turns | KIND] [PROGRAM..]
 
 Random programs of the kinds that versions.py makes (--idioms, --nests, ..), or borders.py; or these programs, with the values of their test blocks.  PROGRAM may be a folder of them.  Every
-version runs with each number of workers: what they exchange is checked more strictly than a device would (each row once, all
+version runs with each number of workers, of which each layout gives some more rows than others, or none: what they exchange is checked more strictly than a device would (each row once, all
 at the same place, the same result in all), and nothing is compiled."""
 import argparse
 import random

@@ -324,7 +324,9 @@ def of_workers(first, expected, start):
 
 
 def compare(flc, folder, expected, start, command, types):
-    """Each case with a number of workers; threads also with blocks as large as weights say, some of them empty."""
+    """Each case with a number of workers; threads also with blocks as large as weights say, those of each layout, some of them empty."""
+    tree = subprocess.run(command + ["--tree"], capture_output=True, text=True).stdout if start == threads else ""
+    layouts_of_all = sorted(set(re.findall(r"\w+\.layout_\d+", tree)))
     for first in RANKS or ([1, 2, 3] if start == threads else [2, 3, 4]):
         session, found = Session(folder, types), []
         mine = of_workers(first, expected, start)
@@ -333,6 +335,7 @@ def compare(flc, folder, expected, start, command, types):
         for turn in range(2 if start == threads and first > 1 else 1):
             given = [100] * first if turn == 0 else [(first + 2 * k + 1) % 4 for k in range(first)]
             session.lines += [f"set_tuning_param weight_{k} {weight}" for k, weight in enumerate(given) if turn]
+            session.lines += [f"set_tuning_param {layout}.weight_{k} {(first + k + number) % 3}" for number, layout in enumerate(layouts_of_all) for k in range(first) if turn]
             session.lines.append(f"set_tuning_param overlap_bytes {turn << 20}")  # the interior first, or all behind its border
             found += [(entry, text, result, given, session.call(entry, text)) for entry, text, result in mine]
         session.run(start, first, command)
@@ -836,8 +839,29 @@ def measured(flc, folder):
 
 PRICED = """entry main [n] (xs: [n]f64) (rounds: i64) : f64 =
   let ys = loop xs for i < rounds do map (\\x -> f64.sin (x + xs[i])) xs
-  in f64.sum ys
+  in f64.sum ys + f64.sum (map (\\i -> f64.cos (f64.i64 i)) (iota (n + rounds)))
 """
+
+
+def layouts(executable, text, folder):
+    """Each layout has weights, of a tuning file or set; those that nobody has set are the program's."""
+    values = os.path.join(folder, "priced.in")
+    with open(values, "w", encoding="utf-8") as file:
+        file.write(text)
+    first, second = (f"main.layout_{k}.weight_" for k in (1, 2))
+    session = [("tuning_params main", f"weight_0 weight\nweight_1 weight\n{first}0 weight\n{first}1 weight\n{second}0 weight\n{second}1 weight"),
+               (f"tuning_param_value {second}1", "300"), (f"tuning_param_value {second}0", "100"), (f"tuning_param_value {first}1", "50"),
+               ("set_tuning_param weight_1 70", ""), (f"tuning_param_about {first}1", "70 1000000"), (f"tuning_param_class {first}1", "weight"),
+               (f"set_tuning_param {first}0 0", ""), (f"set_tuning_param {first}1 0", None), (f"tuning_param_value {first}1", "70"),
+               ("set_tuning_param main.layout_3.weight_0 1", None), ("set_tuning_param main.workers_0.weight_0 1", None),
+               (f"restore {values} xs []f64 k i64", ""), (f"race main 2 xs k {first}0=900,{second}0=0 -", None), ("worker_times", None), (f"tuning_param_value {second}0", "100")]
+    replies = threads(2, [executable, "--server"], "".join(line + "\n" for line, _ in session)).stdout.split("%%% OK\n")[1:]
+    for (line, expected), reply in zip(session, replies):
+        good = expected in reply.strip("\n") if expected is not None else "FAILURE" in reply or "\"us\"" in reply or re.fullmatch(r"\s*([\d.]+\n){2}", reply)
+        check(good, f"{line}: {reply[:300]}")
+    check(len(replies) == len(session) + 1, f"replies on layouts: {len(replies)}")
+    none = threads(2, [executable, "--param", first + "0=0", "--param", first + "1=0"], text)
+    check(none.returncode != 0 and "the weights of all workers are 0" in none.stderr, f"no weights in a layout: {none.stderr[:300]}")
 
 
 def priced(flc, folder):
@@ -845,13 +869,15 @@ def priced(flc, folder):
     path = os.path.join(folder, "priced.fl")
     with open(path, "w", encoding="utf-8") as file:
         file.write(PRICED)
+    with open(path + ".tuning", "w", encoding="utf-8") as file:
+        file.write("main.layout_2.weight_1=300\nweight_1=50\nmain.layout_7.weight_0=1\n")
     dump = subprocess.run([flc, "dump", path, "--workers", "--after", "distribute"], capture_output=True, text=True).stdout
     check(", 1 exchange for 1 seg-op" in dump, f"what a split knows of its exchanges: {dump[:400]}")
     executable, text = path[:-3], array(range(100000), "f64") + " 3i64"
     subprocess.run([flc, "build", "--workers", path, "-o", executable], check=True)
     results = set()
     for settings, taken in (("exchange_ns=1000 megabyte_ns=1000", True), ("exchange_ns=1000000", False),
-                            ("exchange_ns=1000000 default_workers=0", True), ("exchange_ns=1000000 main.workers_0=1000000", True), ("", None)):
+                            ("exchange_ns=1000000 default_workers=0", True), ("exchange_ns=1000000 main.workers_0=1000000 main.workers_1=1000000", True), ("", None)):
         params = [word for setting in settings.split() for word in ("--param", setting)]
         done = threads(2, [executable, "-L"] + params, text)
         guard = [line for line in done.stderr.splitlines() if line.startswith("[1] guard main.workers_0: ")]
@@ -860,6 +886,7 @@ def priced(flc, folder):
         check(done.returncode == 0 and good, f"{settings}: {guard} {told} {done.stderr[:300]}")
         results.add(done.stdout[:8])
     check(len(results) == 1, f"divided or not: {results}")
+    layouts(executable, text, folder)
 
 
 def no_weights(command):

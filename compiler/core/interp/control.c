@@ -266,7 +266,8 @@ static bool run_meet_split(Machine *m, const Ins *ins) {
 static void gen_split(Gen *g, const Exp *exp, const Slot *to) {
   VersionCode *v =
       new_node(VersionCode, .exp = exp, .par = gen_par(g, exp->u.split.guard->par));
-  gen_add(g, (Ins){ .run = run_meet_split, .more = v });
+  if (exp->u.split.workers.kind == ATOM_CONST)
+    gen_add(g, (Ins){ .run = run_meet_split, .more = v });
   Atom width = exp->u.split.width;
   gen_moves(g, to, (const Atom[]){ atom_i64(0), width, atom_i64(1), atom_i64(0), width },
             SPLIT_RESULTS);

@@ -5,6 +5,7 @@
 // Stricter than a device: what all have must be each row once, and all must be at the same place.
 #include "base/mem.h"
 #include "core/interp/machine.h"
+#include <stdlib.h>
 #include <string.h>
 
 // What is moved: args are the rows that all have together, the first of this worker's block, how
@@ -22,19 +23,46 @@ static const InterpWorkers *workers_of(const Machine *m) { return m->options.wor
 
 // ---- splits
 
+typedef struct RowShare {
+  const Slot *to;
+  int weights;  // a number that says which: those of each layout are others
+} RowShare;
+
+// From 0 to 2, by the rank; 0: all workers have as much.
+static int64_t weight_of(int weights, int64_t rank) {
+  return weights ? (rank + weights) % 3 : 1;
+}
+
+// The first row of a worker; of the one behind the last, all.
+static int64_t first_row(int weights, int64_t count, int64_t width, int64_t rank) {
+  int64_t before = 0, all = 0, more = width % count;
+  if (!weights) return rank * (width / count) + (rank < more ? rank : more);
+  for (int64_t i = 0; i < count; i++) {
+    all += weight_of(weights, i);
+    before += i < rank ? weight_of(weights, i) : 0;
+  }
+  if (!all) return rank ? width : 0;  // the first one has them
+  return width * before / all;
+}
+
 static bool run_split(Machine *m, const Ins *ins) {
   const InterpWorkers *w = workers_of(m);
-  const Slot *to = ins->more;
-  int64_t width = ins->a->i, least = width / w->count, more = width % w->count;
-  int64_t rank = w->rank, before = rank < more ? rank : more;
-  int64_t values[SPLIT_RESULTS] = { rank * least + before, least + (rank < more),
-                                    w->count, rank, least + (more > 0) };
+  const RowShare *share = ins->more;
+  int64_t width = ins->a->i, most = 0, count = w->count;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t rows = first_row(share->weights, count, width, i + 1) -
+                   first_row(share->weights, count, width, i);
+    most = rows > most ? rows : most;
+  }
+  int64_t start = first_row(share->weights, count, width, w->rank);
+  int64_t end = first_row(share->weights, count, width, w->rank + 1);
+  int64_t values[SPLIT_RESULTS] = { start, end - start, count, w->rank, most };
   if (width < 0) {
     values[SPLIT_START] = 0;
     values[SPLIT_COUNT] = values[SPLIT_MOST] = width;
   }
   for (int i = 0; i < SPLIT_RESULTS; i++)
-    to[i].at->i = values[i];
+    share->to[i].at->i = values[i];
   return true;
 }
 
@@ -262,11 +290,16 @@ static RowMove *gen_move_rows(Gen *g, InsFn *run, const Atom *atoms, int count, 
   return move;
 }
 
+static int weights_of(Name layout) {
+  const char *number = layout ? strrchr(layout, '_') : NULL;
+  return number ? atoi(number + 1) : 0;
+}
+
 void gen_workers_exp(Gen *g, const Exp *exp, const Slot *to) {
   if (exp->kind == EXP_SPLIT) {
     gen_add(g, (Ins){ .run = run_split,
                       .a = gen_slot(g, exp->u.split.width).at,
-                      .more = to,
+                      .more = new_node(RowShare, to, weights_of(exp->u.split.layout)),
                       .stm = g->stm });
   } else if (exp->kind == EXP_GATHER) {
     Atom atoms[] = { exp->u.gather.total, exp->u.gather.start, exp->u.gather.count,

@@ -784,6 +784,7 @@ static const Entry *spread_entry(Compiler *c, const Entry *entry, bool blocks) {
   // Seg-ops that read the same block fuse later.
   out->body = spread_sink(c, cse_body(c, out->body), s.alike);
   out->body = spread_price(c, out, out->body);
+  out->body = spread_layouts(c, out, blocks);
   return out;
 }
 

@@ -107,6 +107,11 @@ const Body *spread_carry(Compiler *c, const Body *body);
 // blocks, but small?
 bool spread_is_loop_guard(const Exp *exp);
 
+// ---- what has weights of its own (workers_layouts.c)
+
+// Splits for each layout; callers: parameters that the entry point names are handed in as blocks.
+const Body *spread_layouts(Compiler *c, const Entry *entry, bool callers);
+
 // ---- what splits are worth (workers_price.c)
 
 // Splits know what is exchanged for them.

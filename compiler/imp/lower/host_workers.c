@@ -12,9 +12,13 @@ void host_stm_split(Code *k, const Stm *stm) {
   }
   const Guard *guard = stm->exp->u.split.guard;
   const ImpExp *moved = guard->moved ? imp_size_exp(guard->moved) : imp_i64(0);
-  imp_add_stm(k->b, (ImpStm){ .kind = IMP_SPLIT,
-                              .u.split = { guard, imp_size_exp(guard->par),
-                                           imp_atom(width), moved, stm->binders } });
+  Atom workers = stm->exp->u.split.workers;
+  imp_add_stm(k->b,
+              (ImpStm){ .kind = IMP_SPLIT,
+                        .u.split = { guard, imp_size_exp(guard->par), imp_atom(width),
+                                     moved, stm->binders,
+                                     workers.kind == ATOM_VAR ? imp_atom(workers) : NULL,
+                                     stm->exp->u.split.layout } });
 }
 
 void host_stm_gather(Code *k, const Stm *stm) {
@@ -43,7 +47,8 @@ void host_stm_gather(Code *k, const Stm *stm) {
                                             .room = room,
                                             .each = atom_equal(exp->u.gather.total,
                                                                exp->u.gather.workers),
-                                            .site = exp->u.gather.site } });
+                                            .site = exp->u.gather.site,
+                                            .layout = exp->u.gather.layout } });
   code_bind(k, binder, arr);
 }
 
@@ -74,6 +79,7 @@ void host_stm_border(Code *k, const Stm *stm, const Body *body, int position) {
                                             .room = room,
                                             .ring = exp->u.border.ring,
                                             .site = exp->u.border.site,
+                                            .layout = exp->u.border.layout,
                                             .later = later } });
   code_bind(k, binder, arr);
 }
@@ -143,6 +149,7 @@ void host_stm_deliver(Code *k, const Stm *stm) {
                                             .values = put,
                                             .points = count,
                                             .unit = unit,
-                                            .site = exp->u.deliver.site } });
+                                            .site = exp->u.deliver.site,
+                                            .layout = exp->u.deliver.layout } });
   code_bind(k, binder, arr);
 }
