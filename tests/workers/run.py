@@ -324,9 +324,8 @@ def of_workers(first, expected, start):
 
 
 def compare(flc, folder, expected, start, command, types):
-    """Each case with a number of workers; threads also with blocks as large as weights say, those of each layout, some of them empty."""
-    tree = subprocess.run(command + ["--tree"], capture_output=True, text=True).stdout if start == threads else ""
-    layouts_of_all = sorted(set(re.findall(r"\w+\.layout_\d+", tree)))
+    """Each case with a number of workers; threads also with blocks as large as weights say, those of each layout, some of them empty; so do three processes."""
+    layouts_of_all = sorted(set(re.findall(r"\w+\.layout_\d+", start(1, command + ["--tree"], "").stdout)))
     for first in RANKS or ([1, 2, 3] if start == threads else [2, 3, 4]):
         session, found = Session(folder, types), []
         mine = of_workers(first, expected, start)
@@ -335,7 +334,7 @@ def compare(flc, folder, expected, start, command, types):
         for turn in range(2 if start == threads and first > 1 else 1):
             given = [100] * first if turn == 0 else [(first + 2 * k + 1) % 4 for k in range(first)]
             session.lines += [f"set_tuning_param weight_{k} {weight}" for k, weight in enumerate(given) if turn]
-            session.lines += [f"set_tuning_param {layout}.weight_{k} {(first + k + number) % 3}" for number, layout in enumerate(layouts_of_all) for k in range(first) if turn]
+            session.lines += [f"set_tuning_param {layout}.weight_{k} {(first + k + number) % 3}" for number, layout in enumerate(layouts_of_all) for k in range(first) if turn or (start == mpirun and first == 3)]
             session.lines.append(f"set_tuning_param overlap_bytes {turn << 20}")  # the interior first, or all behind its border
             found += [(entry, text, result, given, session.call(entry, text)) for entry, text, result in mine]
         session.run(start, first, command)
@@ -423,7 +422,7 @@ def divided(flc, folder, start, option, far):
             expected = subprocess.run([flc, "eval", DIVIDED, "-e", entry], input=text, text=True, capture_output=True).stdout
             with open(path, "wb") as file:
                 file.write(subprocess.run([flc, "data", "-b"], input=text.encode(), capture_output=True).stdout)
-            for options, given in ((["-i", path], ""), ([], text), (["-i", path, "--param", "weight_0=0" if ranks > 1 else "weight_0=7", "--path", f"{entry}.workers_0=F"], "")):
+            for options, given in ((["-i", path], ""), ([], text), (["-i", path, "--param", "weight_0=0" if ranks > 1 else "weight_0=7", *([] if entry == "axpy" else ["--param", f"{entry}.layout_1.weight_{ranks - 1}=9"]), "--path", f"{entry}.workers_0=F"], "")):
                 run = start(ranks, command + ["-e", entry] + options, given)
                 what = f"{entry} of {n} rows, {ranks} workers ({start.__name__}), {options}: {run.stdout}{run.stderr[:300]}"
                 check(run.returncode == 0 and in_text(flc, expected, run.stdout), what)
