@@ -185,13 +185,13 @@ struct rt_tuning_param {
   const char
       *kind;  // "threshold", "group_size", "grid_size", "tile_size", "reg_tile_size", ...
   // -1: the value of `follows`, or the default of the kind on the device.  0: the code for
-  // such devices has no such number, unless 0 is one.  -W: W, and more on devices of few cores, as
-  // above the threshold twice as much goes through memory (rt_for_memory).
+  // such devices has no such number, unless 0 is one.
   int64_t cpu_default, gpu_default;
   int follows;   // the parameter whose value it has while it has none of its own, or -1
   int64_t most;  // 0: as all of the kind
   int64_t cpu_step;  // not 0: the default on CPUs is by operations (rt_threshold_now)
   int64_t cpu_each;  // not 0: the default on CPUs is that for each core
+  int64_t cpu_words;  // not 0: it is more on CPUs of few cores (rt_for_cores)
 };
 
 // A decision between two versions.

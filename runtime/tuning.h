@@ -330,12 +330,12 @@ RT_FN int64_t rt_kind_default(const struct rt_context *ctx, int kind) {
   return kind == RT_KIND_GRID && !alone ? 4 * cores : cores;
 }
 
-// From how much work on P cores that move two words for one are faster than one core: what they
-// gain, W - 2 W / P, must be worth waking them.  Caches end, too: at most 8 W.
-RT_FN int64_t rt_for_memory(const struct rt_context *ctx, int64_t work) {
-  int64_t cores = ctx->device.compute_units;
-  int64_t threshold = cores > 2 ? work / (cores - 2) * cores : 8 * work;
-  return threshold < 8 * work ? threshold : 8 * work;
+// From how much work on P cores that move so many words for one are faster than one core: what they
+// gain, W - words * W / P, must be worth waking them.  Caches end, too: at most 8 W.
+RT_FN int64_t rt_for_cores(const struct rt_context *ctx, int64_t work, int64_t words) {
+  int64_t cores = ctx->device.compute_units, most = 8 * work;
+  int64_t threshold = cores > words ? work / (cores - words) * cores : most;
+  return threshold < most ? threshold : most;
 }
 
 // What the user set for the parameter, or for its kind, or the program's or the kind's default.
@@ -349,7 +349,7 @@ RT_FN int64_t rt_initial_param(const struct rt_context *ctx,
   value = ctx->gpu_code ? p->gpu_default : p->cpu_default;
   if (p->cpu_step && !ctx->gpu_code) return -p->cpu_step;
   if (p->cpu_each && !ctx->gpu_code) return p->cpu_each * ctx->device.compute_units;
-  if (value < -1) return rt_for_memory(ctx, -value);
+  if (p->cpu_words && !ctx->gpu_code) return rt_for_cores(ctx, value, p->cpu_words);
   return value < 0 && kind >= 0 && p->follows < 0 ? rt_kind_default(ctx, kind) : value;
 }
 

@@ -107,7 +107,8 @@ static void add_guard(Emit *e, const Guard *guard, bool one_for_two, bool bands)
     .name = guard->name, .kind = "threshold", .cpu_default = -1, .gpu_default = -1
   };
   if (guard->kind == GUARD_LOOP) {
-    param.cpu_default = one_for_two ? -LOOP_OPERATIONS : LOOP_OPERATIONS;
+    param.cpu_default = LOOP_OPERATIONS;
+    param.cpu_words = one_for_two ? 2 : 1;
     param.gpu_default = 0;
   }
   if (guard->kind == GUARD_INTRA)
@@ -232,11 +233,12 @@ static void tuning_table(Emit *e, Text *t) {
     take_tuned(e, p, "@gpu", &gpu);
     if (is_foreign(e->programs[PROFILE_CPU], e->programs[PROFILE_GPU], p->name)) cpu = 0;
     if (is_foreign(e->programs[PROFILE_GPU], e->programs[PROFILE_CPU], p->name)) gpu = 0;
-    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld, %lld },", c_string(p->name),
-                c_string(p->kind), (long long)cpu, (long long)gpu,
+    text_printf(t, "\n  { %s, %s, %lld, %lld, %d, %lld, %lld, %lld, %lld },",
+                c_string(p->name), c_string(p->kind), (long long)cpu, (long long)gpu,
                 p->follows ? find_tuning(e, p->follows) : -1, (long long)p->most,
                 cpu == p->cpu_default ? (long long)p->cpu_step : 0,
-                cpu == p->cpu_default ? (long long)p->cpu_each : 0);
+                cpu == p->cpu_default ? (long long)p->cpu_each : 0,
+                cpu == p->cpu_default ? (long long)p->cpu_words : 0);
   }
   if (e->tuning.count) text_add(t, "\n};\n");
 }

@@ -10,6 +10,7 @@ enum {
   LIBRARY_OPERATIONS = 16,
   SCAN_OPERATIONS = 8,    // each round waits for the one before, where vectors do sixteen
   PLACE_OPERATIONS = 16,  // a store to a place of its own, or an update of one
+  READ_OPERATIONS = 8,    // a read that is not beside the one for the next element
 };
 
 typedef struct RoundWork {
@@ -191,8 +192,29 @@ static const SizeExp *seg_operations(RoundWork *w, const Exp *exp) {
   return times(points, plus(constant(1), body_operations(w, seg->body)));
 }
 
+// Is it not an index, nor made of such by operators that keep or clamp the order of places?
+static bool is_elsewhere(const RoundWork *w, Atom a) {
+  const Exp *exp = a.kind == ATOM_VAR ? map_get(w->bound, a.u.var) : NULL;
+  if (!exp) return false;
+  if (exp->kind == EXP_INDEX) return true;
+  if (exp->kind == EXP_ATOM) return is_elsewhere(w, exp->u.atom.atom);
+  if (exp->kind != EXP_OP) return false;
+  PrimOp op = exp->u.op.op;
+  bool ordered =
+      op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_MIN || op == OP_MAX;
+  return !ordered || is_elsewhere(w, exp->u.op.args[0]) ||
+         is_elsewhere(w, exp->u.op.args[1]);
+}
+
+static int64_t read_operations(const RoundWork *w, const Exp *index) {
+  const DimIndex *last = &index->u.index.dims[index->u.index.dim_count - 1];
+  return is_elsewhere(w, last->start) ? READ_OPERATIONS : 1;
+}
+
 static const SizeExp *operations(RoundWork *w, const Stm *stm) {
   const Exp *exp = stm->exp;
+  if (exp->kind == EXP_INDEX && !stm->binders[0]->type.rank)
+    return constant(read_operations(w, exp));
   if (exp->kind == EXP_SEG) return seg_operations(w, exp);
   if (exp_is_soac(exp))
     return times(trips(w, soac_width(exp)), element_operations(w, exp));

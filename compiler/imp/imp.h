@@ -409,6 +409,8 @@ typedef struct TuningParam {
   int64_t most;  // 0: no limit of its own
   int64_t cpu_step;  // not 0: by default on CPUs a step may be so many operations
   int64_t cpu_each;  // not 0: by default on CPUs it is that for each core
+  // Not 0: the default on CPUs is more on few cores, which move so many words for one of one core.
+  int64_t cpu_words;
 } TuningParam;
 
 typedef struct ImpProgram {

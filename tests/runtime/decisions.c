@@ -8,8 +8,8 @@ enum { ROUNDS = 2000, CALLS = 50, SIZES = 3 };
 
 static const struct rt_guard_info guards[] = { { "main.top_0", 0 }, { "main.top_1", 1 } };
 static const struct rt_tuning_param params[] = {
-  { "main.top_0", "threshold", 100, 100, -1, 0, 0, 0 },
-  { "main.top_1", "threshold", 200, 200, -1, 0, 0, 0 },
+  { "main.top_0", "threshold", 100, 100, -1, 0, 0, 0, 0 },
+  { "main.top_1", "threshold", 200, 200, -1, 0, 0, 0, 0 },
 };
 static const char *const size_names[] = { "n", "m", "rows" };
 static const struct rt_program program = {

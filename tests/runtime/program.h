@@ -116,8 +116,8 @@ static const struct rt_check checks[] = {
 };
 
 static const struct rt_tuning_param tuning[] = {
-  { "sum.intra_0", "threshold", 10, 32768, -1, 0, 0, 0 },
-  { "pair.tile_1", "tile_size", -1, -1, -1, 0, 0, 0 },
+  { "sum.intra_0", "threshold", 10, 32768, -1, 0, 0, 0, 0 },
+  { "pair.tile_1", "tile_size", -1, -1, -1, 0, 0, 0, 0 },
 };
 static const struct rt_guard_info guards[] = { { "sum.intra_0", 0 } };
 
