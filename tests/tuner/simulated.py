@@ -8,7 +8,8 @@ bytes, "calls": file, "races": file, "abandon": true if races do so, "replay": f
 which a version is faster in races than in whole runs, "sizes": NAME: {"is": value, VALUE: factor}}: what
 times are multiplied by, or factors by the names of data sets or entry points; of kind "workers" with "work": {data: n} and
 "split": {data: factor} for those data sets that have at least as much work, "entries": names of entry points, "speeds":
-[NUMBER, ...]: of workers whose shares are the sizes "worker_N" (of kind "weight")}.  A NODE is one of
+[NUMBER, ...]: of workers whose shares are the sizes "worker_N" (of kind "weight"), "layouts": {NAME: {"part": of the time, "speeds":
+those in it}}, in turn, with shares "NAME.weight_N", -1 being that of the program}.  A NODE is one of
   {"guard": name, "par": {data: n}, "local": bytes, "then": NODE, "else": NODE}
   {"seq": [NODE, ...]}     {"loop": count, "body": NODE}
   {"version": name, "us": {data: time}, "fails": "hang" | "crash" | "wrong", "on": [data, ...]}
@@ -214,23 +215,32 @@ class Program:
         self.defaults = {name: scenario.get("defaults", {}).get(name, 32768) for name in guards_of(scenario["program"])}
         self.thresholds = dict(self.defaults)
         self.path, self.data, self.events = {}, {}, []
-        self.now, self.wrong, self.spent = 0.0, False, 0.0  # `spent`: as one worker of speed 1 takes it
+        self.now, self.wrong = 0.0, False
+        self.spent, self.worked = 0.0, []  # as one worker of speed 1 takes it; by each in the last raced call
         self.racer = Racer(self)
         self.at = ""  # the data set of the call
         self.entry = "main"
         self.tried = set()  # names and values of sizes
         self.sizes = {name: size["is"] for name, size in scenario.get("sizes", {}).items()}
 
+    def share_of(self, layout, i):
+        own = self.sizes[f"{layout}.weight_{i}"] if layout else -1
+        return self.sizes[f"worker_{i}"] if own < 0 else own
+
+    def times_by_layout(self, us):
+        """What each worker takes for its share, in each layout, which are in turn."""
+        layouts = self.scenario.get("layouts", {None: {"part": 1, "speeds": self.scenario.get("speeds", [])}})
+        for name, layout in layouts.items():
+            shares = [self.share_of(name, i) for i in range(len(layout["speeds"]))]
+            yield [us * layout["part"] * share / sum(shares) / speed for share, speed in zip(shares, layout["speeds"])]
+
     def worker_times(self, us):
-        """What each worker takes for its share."""
-        speeds = self.scenario.get("speeds", [])
-        shares = [self.sizes[f"worker_{i}"] for i in range(len(speeds))]
-        return [us * share / sum(shares) / speed for share, speed in zip(shares, speeds)]
+        return [sum(times) for times in zip(*self.times_by_layout(us))]
 
     def spend(self, us):
         factor = 1 + self.scenario.get("noise", 0) * self.random.gauss(0, 1)
         self.spent += us
-        us = max(self.worker_times(us), default=us)
+        us = sum(max(times, default=us) for times in self.times_by_layout(us))
         for name, value in self.sizes.items():
             self.tried.add((name, value))
             size = self.scenario["sizes"][name]
@@ -309,6 +319,7 @@ class Program:
                 self.spend(self.scenario.get("base", 10))
                 self.execute(self.scenario["program"], self.data[variable])
                 times.append(self.now)
+                self.worked = self.worker_times(self.spent)
                 self.sizes = dict(before)
             splits = [{"name": name, "par": size["work"][self.at]}
                       for name, size in self.scenario.get("sizes", {}).items() if "work" in size]
@@ -327,7 +338,7 @@ class Program:
 
     def do_worker_times(self):
         """A line for each worker: what it worked in the last call."""
-        return "".join(f"{us:.3f}\n" for us in self.worker_times(self.spent))
+        return "".join(f"{us:.3f}\n" for us in self.worked)
 
     def do_restore(self, file, *variables):
         with open(file.strip('"'), encoding="utf-8") as data:
@@ -363,10 +374,14 @@ class Program:
         size = self.scenario.get("sizes", {}).get(name, {})
         if name not in self.sizes:
             return "%%% FAILURE\nunknown tuning parameter\n"
-        return f"{self.sizes[name]} {size.get('most', 0)} {size.get('follows', '')}\n"
+        return f"{self.size_in_force(name)} {size.get('most', 0)} {size.get('follows', '')}\n"
+
+    def size_in_force(self, name):
+        layout, _, number = name.rpartition(".weight_")
+        return self.share_of(layout, int(number)) if layout else self.sizes.get(name)
 
     def do_tuning_param_value(self, name):
-        return f"{self.thresholds.get(name, self.sizes.get(name))}\n"
+        return f"{self.thresholds.get(name, self.size_in_force(name))}\n"
 
     def do_tree(self):
         tree = tree_of(self.scenario["program"])

@@ -192,6 +192,30 @@ def workers_get_shares_by_their_speed(folder):
     assert "as fast as it is" in output, output
 
 
+def layouts_get_shares_of_their_own(folder):
+    same = version("V0", 90, 200, 700)
+    layouts = {"main.layout_1": {"part": 0.5, "speeds": [1.0, 0.1]}, "main.layout_2": {"part": 0.5, "speeds": [1.0, 0.9]}}
+    shares = {f"worker_{i}": {"is": 100, "kind": "weight", "most": 1000000} for i in range(2)}
+    shares |= {f"{name}.weight_{i}": {"is": -1, "kind": "weight", "most": 1000000} for name in layouts for i in range(2)}
+    case = Case(folder, program=guard("main.top_0", same, same), sizes=shares, layouts=layouts, speeds=[1.0, 1.0], base=0, noise=0.002)
+    case.tune()
+    chosen = {"worker_0": 100, "worker_1": 100, **case.settings()}
+    for name, (least, most) in (("main.layout_1", (0.05, 0.125)), ("main.layout_2", (0.8, 1.0))):
+        first, second = (chosen.get(f"{name}.weight_{i}", chosen[f"worker_{i}"]) for i in range(2))
+        assert least <= second / first <= most, chosen
+    assert chosen["main.layout_2.weight_0"] == 1000, chosen
+
+
+def layouts_with_the_shares_of_the_program_stay(folder):
+    same = version("V0", 90, 200, 700)
+    layouts = {f"main.layout_{k}": {"part": 0.5, "speeds": [1.0, 0.25]} for k in (1, 2)}
+    shares = {f"worker_{i}": {"is": 100, "kind": "weight", "most": 1000000} for i in range(2)}
+    shares |= {f"{name}.weight_{i}": {"is": -1, "kind": "weight", "most": 1000000} for name in layouts for i in range(2)}
+    case = Case(folder, program=guard("main.top_0", same, same), sizes=shares, layouts=layouts, speeds=[1.0, 1.0], base=0, noise=0.002)
+    case.tune()
+    assert {name for name in case.settings() if "w" in name} == {"worker_0", "worker_1"}, case.settings()
+
+
 def shares_that_are_fair_stay(folder):
     same = version("V0", 90, 200, 700)
     shares = {f"worker_{i}": {"is": 1000, "kind": "weight", "most": 1000} for i in range(2)}
@@ -627,7 +651,7 @@ def numbers_that_entry_points_share(folder):
 
 TESTS = [
     chooses_the_best_in_few_runs, runs_more_than_twice_what_decides_nothing, forces_versions_in_whole_runs, forces_versions_where_there_is_no_replay,
-    whole_runs_have_the_last_word, workers_get_shares_by_their_speed, shares_that_are_fair_stay, chooses_sizes, chooses_numbers_of_kernels_that_matter,
+    whole_runs_have_the_last_word, workers_get_shares_by_their_speed, layouts_get_shares_of_their_own, layouts_with_the_shares_of_the_program_stay, shares_that_are_fair_stay, chooses_sizes, chooses_numbers_of_kernels_that_matter,
     splits_get_thresholds_between_data_sets, one_data_set_that_loses_keeps_a_number, tunes_programs, measures_what_it_chooses, weights_decide_conflicts, objectives_differ,
     noise_does_not_change_decisions, resumes_after_a_kill, resumes_whole_runs_after_a_kill,
     an_edit_measures_its_own_region_again, survives("crash"), survives("hang"), survives("wrong"),
