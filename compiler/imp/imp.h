@@ -554,6 +554,8 @@ bool imp_kernel_uses(Compiler *c, const Kernel *kernel, PrimType type);
 ImpBlock imp_hoist(const ImpBlock *block);
 // Moves divisions that are the same in all rounds of a loop before it (imp_divide.c).
 ImpBlock imp_lift_divisions(const ImpBlock *block);
+// Gives loops a form without the guards that hold in all rounds (imp_inside.c).
+ImpBlock imp_inside(const ImpBlock *block);
 // Makes one loop of those over the same range that follow one another, where the next one loads
 // what the one before it stores (imp_fuse.c); in kernels without barriers.  `fresh`: global arrays
 // that the kernel knows by no other name.

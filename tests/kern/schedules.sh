@@ -49,6 +49,14 @@ END
 "$flc" build --emit-c bits.fl -o bits.c
 some 'bits of lanes are counted by the instruction where there is one' 'vpopcntq %' bits.c
 
+cat > sieve.fl << 'END'
+entry main (n: i64) (ps: []i64) : [n]bool =
+  loop marks = replicate n false for p in ps do
+    scatter marks (map (* p) (iota (n / i64.max 1 p))) (replicate (n / i64.max 1 p) true)
+END
+"$flc" dump --after imp sieve.fl > out
+some 'places at even distances are tested once for all rounds' 'if .* < 2147483648i64' out
+
 cat > covariances.fl << 'END'
 entry main [n] [d] (x: [n][d]f64) : [d][d]f64 =
   map (\a -> map (\b -> f64.sum (map2 (*) a b)) (transpose x)) (transpose x)

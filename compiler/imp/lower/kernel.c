@@ -304,7 +304,10 @@ void kernel_end(Code *host, KernelCode *kernel, Launch launch) {
   k->sized = machine->sized && launch.group_size;
   ImpBlock lifted = imp_lift_divisions(&kernel->b.block);
   ImpBlock body = machine->side_by_side ? imp_contract(&lifted) : imp_hoist(&lifted);
-  if (!machine->side_by_side) body = imp_prefetch_rows(s.c, &body);
+  if (!machine->side_by_side) {
+    body = imp_inside(&body);
+    body = imp_prefetch_rows(s.c, &body);
+  }
   k->body.at = body.at;
   k->body.count = body.count;
   ImpStm stm = { .kind = IMP_LAUNCH,
