@@ -234,15 +234,15 @@ static VarVec rows_in(const LayoutSearch *s, const Exp *exp) {
 // What the guard decides between lies alike.
 static void find_guard(LayoutSearch *s, const Stm *stm) {
   VarVec asked = rows_in(s, stm->exp);
-  Vec(RowLayout *) outer = { 0 };
-  vec_each (const Var **, var, &asked) {
-    RowsOf *rows = map_get(s->rows, *var);
-    vec_push(&outer, rows->all);
+  RowLayout **outer = new_array(RowLayout *, asked.count + 1);
+  for (int i = 0; i < asked.count; i++) {
+    RowsOf *rows = map_get(s->rows, asked.at[i]);
+    outer[i] = rows->all;
     rows->all = ask(s, rows, stm->binders[0]);
   }
   find_branches(s, stm, NULL);
   for (int i = asked.count - 1; i >= 0; i--)
-    ((RowsOf *)map_get(s->rows, asked.at[i]))->all = outer.at[i];
+    ((RowsOf *)map_get(s->rows, asked.at[i]))->all = outer[i];
 }
 
 static void find_loop(LayoutSearch *s, const Stm *stm) {
