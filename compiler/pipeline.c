@@ -187,6 +187,8 @@ static const Pass passes[] = {
     "elements of outer products are computed where they are read, not stored" },
   { "dead",           STAGE_CORE,    run_rewrite,   dead,
     "what nobody reads any more must not become a kernel" },
+  { "even-places",    STAGE_CORE,    run_rewrite,   even_places,
+    "places that follow a rule are counted where they are stored to, not stored themselves" },
   { "stored-places",  STAGE_CORE,    run_rewrite,   stored_places,
     "an array that is read where it was stored to is not filled for it, in each round of a loop" },
   { "fix-order",      STAGE_CORE,    run_fix_order, NULL,

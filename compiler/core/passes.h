@@ -18,6 +18,8 @@ const Core *hoist_guarded(Compiler *c, const Core *core);
 const Core *joined_reads(Compiler *c, const Core *core);
 // Arrays that are read only where they have been stored to are not filled before.
 const Core *stored_places(Compiler *c, const Core *core);
+// Places of scatters that maps compute by a rule, as iotas.
+const Core *even_places(Compiler *c, const Core *core);
 // Reductions and scans of small arrays, as those of their elements.
 const Core *scalar_operands(Compiler *c, const Core *core);
 // Small arrays that a function makes and a reduction combines element by element, as scalars.
