@@ -57,6 +57,16 @@ END
 "$flc" dump --after imp sieve.fl > out
 some 'places at even distances are tested once for all rounds' 'if .* < 2147483648i64' out
 
+cat > exchanged.fl << 'END'
+entry main [n] (r: i64) (xs: [n]f32) : [n]f32 =
+  let js = map (\i -> 2 * i + r) (iota ((n - 1) / 2))
+  let lows = map (\j -> f32.min xs[j] xs[j + 1]) js
+  let highs = map (\j -> f32.max xs[j] xs[j + 1]) js
+  in scatter (scatter (copy xs) js lows) (map (+ 1) js) highs
+END
+"$flc" dump --after stored-places exchanged.fl > out
+expect 'places that two scatters share are not stored' 0 '[(](js|mapped)_[0-9]+ : ' out
+
 cat > covariances.fl << 'END'
 entry main [n] [d] (x: [n][d]f64) : [d][d]f64 =
   map (\a -> map (\b -> f64.sum (map2 (*) a b)) (transpose x)) (transpose x)
