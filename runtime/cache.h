@@ -296,7 +296,8 @@ RT_FN void rt_cache_open_archive(struct rt_context *ctx, const char *path) {
 RT_FN int rt_cache_open(struct rt_context *ctx) {
   const char *file = ctx->config->cache_file;
   ctx->driver_caches = !file && ctx->device.keeps_programs;
-  if (ctx->driver_caches) rt_log(ctx, "the driver keeps what it compiles");
+  if (ctx->driver_caches)
+    rt_log(ctx, "the driver keeps what it compiles: %s", ctx->device.platform_version);
   if (!file && !(ctx->driver_caches && ctx->config->dump_binary_to))
     rt_cache_open_folder(ctx, rt_user_cache_folder(), true);
   else if (file && *file && rt_is_folder(file))

@@ -217,13 +217,18 @@ RT_FN int rt_cl_list(void) {
 
 // ---- what the device can do
 
-// What makes a compiled program unusable elsewhere.
+// What makes a compiled program unusable elsewhere, or with other settings of PoCL's compiler.
 RT_FN char *rt_device_identity(const struct rt_device *d, cl_int *failed) {
+  static const char *const settings[] = { "POCL_EXTRA_BUILD_FLAGS",
+                                          "POCL_LLVM_CPU_NAME" };
   struct rt_text t = { NULL, 0, 0 };
   char *vendor = rt_device_text(d->id, CL_DEVICE_VENDOR, failed),
        *version = rt_device_text(d->id, CL_DEVICE_VERSION, failed);
   rt_text_printf(&t, "%s\n%s\n%s\n%s\n%s\n", d->platform_version, d->name, vendor,
                  version, d->driver);
+  for (size_t i = 0; d->is_pocl && i < sizeof settings / sizeof *settings; i++)
+    if (getenv(settings[i]))
+      rt_text_printf(&t, "%s=%s\n", settings[i], getenv(settings[i]));
   free(vendor);
   free(version);
   return rt_text_take(&t);
@@ -348,8 +353,8 @@ RT_FN cl_int rt_describe_device(struct rt_device *d, cl_platform_id platform,
   d->name = rt_device_text(id, CL_DEVICE_NAME, &failed);
   d->driver = rt_device_text(id, CL_DRIVER_VERSION, &failed);
   d->platform_version = rt_platform_text(platform, CL_PLATFORM_VERSION, &failed);
-  d->identity = rt_device_identity(d, &failed);
   d->is_pocl = rt_is_pocl(platform, &failed);
+  d->identity = rt_device_identity(d, &failed);
   d->keeps_programs = rt_driver_keeps_programs(d);
   d->is_gpu = (rt_device_type(id, &failed) & CL_DEVICE_TYPE_GPU) != 0;
   d->compute_units =

@@ -175,8 +175,10 @@ expect 'a file of times that cannot be written' '[1-9]' 'cannot write' $? "$(cat
 
 rm -rf cache/flc
 run "the driver's own cache" 0 'the driver keeps' '[1, 2] 2' -L
-if clinfo 2> /dev/null | grep -q 'PoCL 3.1'; then
+if printf '[1, 2] 2' | ./p -L 2>&1 | grep -q 'the driver keeps .*PoCL 3.1'; then
   run 'what its programs are made from is kept' 0 'build .*: cached' '[1, 2] 2' -L
+  POCL_EXTRA_BUILD_FLAGS=-DOTHER run 'not from what another setting of PoCL has made' 0 'build .*: compiling' '[1, 2] 2' -L
+  run 'nor the other way round' 0 'build .*: cached' '[1, 2] 2' -L
   rm -rf cache/pocl "$folder/pocl"
   run "without the driver's" 0 'build .*: cached' '[1, 2] 2' -L
   run 'the result' 0 '^\[2i32, 4i32\]$' '[1, 2] 2'
