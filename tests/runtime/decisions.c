@@ -99,6 +99,24 @@ static void grids_follow_cores(struct rt_context *ctx) {
   ctx->device.compute_units = cores;
 }
 
+// Two cores gain half of the work, and nothing if they move two words for one.
+static void thresholds_follow_cores(struct rt_context *ctx) {
+  static const struct rt_tuning_param loop = {
+    "main.loop_0", "threshold", 1000, 0, -1, 0, 0, 0, 1
+  };
+  int64_t cores = ctx->device.compute_units;
+  CHECK(rt_initial_param(ctx, &loop) == 2000);
+  CHECK(rt_for_cores(ctx, 1000, 2) == 8000);
+  ctx->device.compute_units = 4;
+  CHECK(rt_for_cores(ctx, 999, 1) == 1332 && rt_for_cores(ctx, 1000, 2) == 2000);
+  ctx->device.compute_units = 1;
+  CHECK(rt_initial_param(ctx, &loop) == 8000);
+  ctx->gpu_code = true;
+  CHECK(rt_initial_param(ctx, &loop) == 0);
+  ctx->gpu_code = false;
+  ctx->device.compute_units = cores;
+}
+
 int main(void) {
   mem_init();
   struct rt_config *cfg = fl_context_config_new();
@@ -112,5 +130,6 @@ int main(void) {
     check_tree(ctx, &r);
   names_are_checked(ctx);
   grids_follow_cores(ctx);
+  thresholds_follow_cores(ctx);
   return 0;
 }
