@@ -585,10 +585,6 @@ RT_FN void rt_workers_settle(struct rt_context *ctx) {
   ctx->default_group_size = rt_least_size(w, ctx->default_group_size);
 }
 
-RT_FN int rt_layout_count(const struct rt_context *ctx) {
-  return ctx->program->layout_count;
-}
-
 // A weight that the user, or else the program, has set; -1: nobody has.
 RT_FN int64_t rt_given_weight(const struct rt_context *ctx, struct rt_weight of) {
   const char *layout = of.layout ? ctx->program->layouts[of.layout - 1] : "";
@@ -607,7 +603,7 @@ RT_FN int64_t rt_given_weight(const struct rt_context *ctx, struct rt_weight of)
 // Has some worker a share in each layout?
 RT_FN bool rt_weights_hold(const struct rt_context *ctx) {
   const struct rt_workers *w = ctx->config->workers;
-  for (int layout = 0; layout <= rt_layout_count(ctx); layout++) {
+  for (int layout = 0; layout <= ctx->program->layout_count; layout++) {
     int64_t all = 0;
     for (int i = 0; i < w->size; i++) {
       const struct rt_weight of = { layout, i };
@@ -633,7 +629,7 @@ RT_FN int rt_workers_weigh(struct rt_context *ctx, struct rt_weight of, int64_t 
 
 RT_FN int rt_weights_open(struct rt_context *ctx) {
   struct rt_workers *w = ctx->config->workers;
-  int layouts = rt_layout_count(ctx) + 1;
+  int layouts = ctx->program->layout_count + 1;
   free(w->weights);
   w->weights = (int64_t *)rt_host_alloc((size_t)(w->size * layouts) * sizeof *w->weights);
   for (int i = 0; i < w->size * layouts; i++) {
